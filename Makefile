@@ -1,0 +1,54 @@
+# Everything a developer or CI runs. `make help` lists it.
+#
+# Nothing is installed by hand: `make dev` fetches what is missing, by name, from the registries as
+# the machine has them configured.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help dev test test-c test-sanitize test-python lint clean
+
+VENV ?= .venv
+BIN := $(abspath $(VENV))/bin
+export PATH := $(BIN):$(PATH)
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+$(VENV)/ready: pyproject.toml deploy/install-packages
+	deploy/install-packages
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group test --group lint --group build
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+dev: $(VENV)/ready ## Install what is missing and build in place
+
+test: dev test-c test-sanitize test-python lint ## Run every test
+
+build-gcc build-clang: $(VENV)/ready
+	test -f $@/build.ninja || CC=$(patsubst build-%,%,$@) meson setup $@ -Dbindings=false
+
+build-sanitize: $(VENV)/ready
+	test -f $@/build.ninja || CC=clang meson setup $@ -Dbindings=false \
+		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+
+test-c: build-gcc build-clang ## C tests under gcc and clang
+	meson test -C build-gcc --print-errorlogs
+	meson test -C build-clang --print-errorlogs
+
+test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		meson test -C build-sanitize --print-errorlogs
+
+test-python: dev ## Python tests
+	$(BIN)/python -m pytest -n 2
+
+lint: dev ## ruff and mypy
+	ruff check .
+	ruff format --check .
+	mypy ndpstack switchd tests
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) build build-gcc build-clang build-sanitize dist

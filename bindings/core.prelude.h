@@ -1,0 +1,3 @@
+/* Headers behind core.cdef.h. */
+#include "base/counters.h"
+#include "queue/queue.h"

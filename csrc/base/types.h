@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words every other file uses: integers, time, assertions, small arithmetic. */
+#ifndef ND_BASE_TYPES_H
+#define ND_BASE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Absolute or relative time in nanoseconds; always an argument, never read from a clock here. */
+typedef uint64_t nd_ns;
+
+#define ND_NEVER UINT64_MAX
+#define ND_USEC ((nd_ns)1000)
+#define ND_MSEC ((nd_ns)1000000)
+#define ND_SEC ((nd_ns)1000000000)
+
+/* "No such entry" for every 32-bit index: pools, maps, lists. */
+#define ND_NONE UINT32_MAX
+
+#define ND_LIKELY(x) __builtin_expect(!!(x), 1)
+#define ND_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define ND_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Reports a broken invariant and aborts. Never reachable from wire input. */
+_Noreturn void nd_assert_failed(const char *expression, const char *file, int line);
+
+/* On in release builds too: a wrong state that goes on does more harm than a stop. */
+#define nd_assert(expression) \
+	(ND_LIKELY(expression) ? (void)0 : nd_assert_failed(#expression, __FILE__, __LINE__))
+
+static inline uint32_t nd_min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint32_t nd_max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint64_t nd_min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t nd_max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Signed distance of two wrapping 32-bit counters: > 0 when a is newer than b. */
+static inline int32_t nd_newer_u32(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine contract: what a protocol is to its driver.
+ *
+ * An endpoint is one host's instance of one protocol, all peers and flows included. It does no
+ * I/O, reads no clock and allocates nothing after init; time is always an argument. The fast
+ * path, the simulator and the tests drive the same object code through this table.
+ *
+ * DESIGN NOTES
+ * 1. transmit() is pull-style: the NIC asks when it has room, so SRPT and priorities are decided
+ *    at the last moment. It fills in the ONE best packet of the class asked for.
+ * 2. Payload of outgoing messages is not copied: command.payload stays valid and unchanged until
+ *    an event ends the message. Incoming messages are assembled in memory got from nd_rx_memory;
+ *    the application gives it back by ND_COMMAND_RELEASE, which is also what returns credit.
+ * 3. Where no bytes are carried (simulator), payload pointers are NULL and only lengths count.
+ * 4. Everything that can grow has a limit in the protocol's config, and a counter when it is hit.
+ */
+#ifndef ND_TRANSPORT_TRANSPORT_H
+#define ND_TRANSPORT_TRANSPORT_H
+
+#include "base/counters.h"
+#include "base/types.h"
+#include "wire/packet.h"
+
+/* What an application asks for. */
+enum nd_command_kind {
+	ND_COMMAND_LISTEN,   /* port, app: accept connections / serve requests */
+	ND_COMMAND_UNLISTEN, /* port */
+	ND_COMMAND_CONNECT,  /* NDP: peer, port -> id; nothing is sent before data (R-NHA-08) */
+	ND_COMMAND_SEND,     /* NDP: id (connection), payload, bytes -> message */
+	ND_COMMAND_CLOSE,    /* NDP: id; what is queued is delivered first */
+	ND_COMMAND_RESET,    /* NDP: id; drops everything and tells the peer */
+	ND_COMMAND_REQUEST,  /* Homa: peer, port, payload, bytes -> id (RPC) */
+	ND_COMMAND_REPLY,    /* Homa: id, payload, bytes */
+	ND_COMMAND_CANCEL,   /* Homa: id; NDP: id, message (if not fully sent: resets the rest) */
+	ND_COMMAND_RELEASE,  /* id, message: the application is done with a received message */
+	ND_COMMAND_PATHS,    /* peer, payload = uint16_t path ids, bytes = 2 * count */
+	ND_COMMAND_DETACH,   /* app: the application is gone, reclaim all it held */
+};
+
+struct nd_command {
+	uint8_t kind;           /* enum nd_command_kind */
+	uint8_t priority;       /* 0..7; higher is served first, 0 is the default */
+	uint16_t app;           /* application that asks; events go to it */
+	uint32_t peer;          /* address handle */
+	uint16_t port;          /* NDP service or Homa port of the peer; LISTEN: our own */
+	uint16_t source_port;   /* Homa: client port the request comes from, 0 = engine's choice */
+	uint32_t bytes;         /* of payload */
+	uint64_t id;            /* in or out: connection or RPC */
+	uint64_t message;       /* in or out: message number within the connection */
+	uint64_t cookie;        /* caller's; comes back in every event about this id */
+	nd_ns deadline;         /* give up at this time (event FAILED, -ETIMEDOUT), or ND_NEVER */
+	const uint8_t *payload; /* valid until the message's last event; NULL: lengths only */
+};
+
+/* What an engine reports. */
+enum nd_event_kind {
+	ND_EVENT_ACCEPTED, /* NDP: id is a new incoming connection from peer to port */
+	ND_EVENT_MESSAGE,  /* NDP: a message arrived whole */
+	ND_EVENT_REQUEST,  /* Homa server: a request arrived whole */
+	ND_EVENT_RESPONSE, /* Homa client: the response arrived whole; request payload is free */
+	ND_EVENT_SENT,     /* NDP message or Homa response fully acknowledged; payload is free */
+	ND_EVENT_FAILED,   /* error says why; the payload of id/message is free */
+	ND_EVENT_CLOSED,   /* NDP: connection id is gone; error 0 when it ended in order */
+};
+
+struct nd_event {
+	uint8_t kind;      /* enum nd_event_kind */
+	uint8_t priority;
+	uint16_t app;
+	int32_t error;     /* 0 or negative errno */
+	uint32_t peer;
+	uint16_t port;
+	uint16_t spare;
+	uint32_t bytes;    /* MESSAGE, REQUEST, RESPONSE: length; FAILED: bytes that got through */
+	uint32_t detail;   /* FAILED: protocol's state code, named in its header */
+	uint64_t id;
+	uint64_t message;
+	uint64_t cookie;
+	uint8_t *payload;  /* received bytes until RELEASE; NULL where no bytes are carried */
+};
+
+_Static_assert(sizeof(struct nd_event) == 56, "decoded by one struct format in Python");
+
+/* Where received messages are assembled. get returns NULL when the application is out of credit. */
+struct nd_rx_memory {
+	void *context;
+	uint8_t *(*get)(void *context, uint16_t app, uint32_t bytes);
+	void (*put)(void *context, uint16_t app, uint8_t *memory, uint32_t bytes);
+};
+
+/* Classes of packets that a NIC asks for: control goes out first. */
+enum nd_class { ND_CLASS_CONTROL, ND_CLASS_DATA };
+
+struct nd_setup {
+	uint64_t seed;                 /* of the endpoint's random streams */
+	uint32_t self;                 /* own address handle, becomes packet.source */
+	const struct nd_rx_memory *rx; /* NULL: payload is never stored (lengths only) */
+	const void *config;            /* the protocol's config struct, copied */
+};
+
+struct nd_transport_ops {
+	const char *name;
+	uint8_t protocol; /* enum nd_protocol */
+
+	/* 0 or -EINVAL with *why naming field, value, limit and remedy. */
+	int (*check)(const void *config, const char **why);
+	/* Bytes of zeroed 64-byte aligned memory that init needs. */
+	size_t (*bytes)(const void *config);
+	void (*init)(void *endpoint, const struct nd_setup *setup);
+
+	/* 0 or -errno; outputs in command->id and command->message. */
+	int (*submit)(void *endpoint, struct nd_command *command, nd_ns now);
+	/* One packet of this protocol; it and its payload are valid during the call only. */
+	void (*receive)(void *endpoint, const struct nd_packet *packet, nd_ns now);
+	/* Fills in the best packet of the class, or returns false when there is none now. */
+	bool (*transmit)(void *endpoint, struct nd_packet *packet, enum nd_class class, nd_ns now);
+	/* When on_deadline (or transmit, for paced packets) wants to run next. */
+	nd_ns (*deadline)(const void *endpoint);
+	void (*on_deadline)(void *endpoint, nd_ns now);
+	/* Takes up to limit events out; returns how many. */
+	uint32_t (*events)(void *endpoint, struct nd_event *out, uint32_t limit);
+
+	const struct nd_counters_table *counters_table;
+	const uint64_t *(*counters)(const void *endpoint);
+	/* Checks every internal invariant (lists, pools, credit); NULL or what is wrong. O(state). */
+	const char *(*audit)(const void *endpoint);
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Homa header in HomaModule's current dialect: decoded form and wire codec. */
+#ifndef ND_WIRE_HOMA_H
+#define ND_WIRE_HOMA_H
+
+#include "base/types.h"
+
+enum nd_homa_type {
+	ND_HOMA_DATA = 0x10,
+	ND_HOMA_GRANT = 0x11,
+	ND_HOMA_RESEND = 0x12,
+	ND_HOMA_RPC_UNKNOWN = 0x13,
+	ND_HOMA_BUSY = 0x14,
+	ND_HOMA_CUTOFFS = 0x15,
+	ND_HOMA_FREEZE = 0x16,
+	ND_HOMA_NEED_ACK = 0x17,
+	ND_HOMA_ACK = 0x18,
+};
+
+#define ND_HOMA_ACKS_MAX 5
+#define ND_HOMA_PRIORITIES 8
+
+/* RESEND length: everything sent so far. */
+#define ND_HOMA_RESEND_ALL UINT32_MAX
+
+struct nd_homa_header {
+	uint64_t sender_id;      /* RPC id as the sender knows it: even from the client */
+	uint16_t source_port;
+	uint16_t target_port;
+	uint16_t cutoff_version; /* DATA: last CUTOFFS seen from the target; CUTOFFS: this one */
+	uint8_t retransmit;      /* DATA: sent in answer to a RESEND */
+	uint8_t level;           /* GRANT: priority of data sent under it; RESEND: of the answer */
+	uint32_t message_bytes;  /* DATA: length of the whole message */
+	uint32_t offset;         /* DATA: first byte; GRANT: send below it; RESEND: first byte */
+	uint32_t length;         /* DATA: bytes sent without more grants ("incoming");
+				  * RESEND: bytes wanted, or ND_HOMA_RESEND_ALL */
+	uint16_t ack_count;      /* DATA: 0 or 1; ACK: 0..5; entries in use below */
+	uint16_t ack_ports[ND_HOMA_ACKS_MAX]; /* server port of each acknowledged RPC */
+	union {
+		uint64_t ack_ids[ND_HOMA_ACKS_MAX];      /* client's id of each acknowledged RPC */
+		uint32_t cutoffs[ND_HOMA_PRIORITIES];    /* CUTOFFS: largest unscheduled message
+							  * of each priority, in bytes */
+	};
+};
+
+#endif

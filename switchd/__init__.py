@@ -1,0 +1,1 @@
+"""switchd: the control plane of the software switch."""
