@@ -36,6 +36,7 @@ enum nd_command_kind {
 	ND_COMMAND_RELEASE,  /* id, message: the application is done with a received message */
 	ND_COMMAND_PATHS,    /* peer, payload = uint16_t path ids, bytes = 2 * count */
 	ND_COMMAND_DETACH,   /* app: the application is gone, reclaim all it held */
+	ND_COMMAND_WINDOW,   /* Homa: peer, bytes: RTTbytes of this peer, 0 = the configured ones */
 };
 
 struct nd_command {
@@ -53,7 +54,14 @@ struct nd_command {
 	const uint8_t *payload; /* valid until the message's last event; NULL: lengths only */
 };
 
-/* What an engine reports. */
+/*
+ * What an engine reports.
+ *
+ * Homa ids: a client's RPC is named by its even id on the wire; a server's by an odd handle that is
+ * unique on this host (ids on the wire are unique per client only) and never reused, so a stale one
+ * is -ENOENT. The event's message field holds the id on the wire; in FAILED it holds progress, see
+ * transport/homa.h.
+ */
 enum nd_event_kind {
 	ND_EVENT_ACCEPTED, /* NDP: id is a new incoming connection from peer to port */
 	ND_EVENT_MESSAGE,  /* NDP: a message arrived whole */

@@ -23,12 +23,28 @@ enum nd_homa_type {
 /* RESEND length: everything sent so far. */
 #define ND_HOMA_RESEND_ALL UINT32_MAX
 
+/*
+ * Our own dialect within the dialect. Bytes 8 and 9 of the common header (TCP's acknowledgement
+ * field) are zero from HomaModule and ignored by it; our endpoints put a speaker mark and a note
+ * there. Byte 8 is what tells a peer that messages of 0 bytes and above 1,000,000 bytes are fine.
+ */
+#define ND_HOMA_SPEAKER 0xd5
+
+enum nd_homa_note {
+	ND_HOMA_NOTE_NONE = 0,
+	ND_HOMA_NOTE_INCAST = 1,  /* request DATA: keep the unscheduled part of the response small */
+	ND_HOMA_NOTE_DONE = 2,    /* RPC_UNKNOWN to a client: ended here, will never be answered */
+	ND_HOMA_NOTE_NO_PORT = 3, /* RPC_UNKNOWN to a client: nobody listens on that port */
+};
+
 struct nd_homa_header {
 	uint64_t sender_id;      /* RPC id as the sender knows it: even from the client */
 	uint16_t source_port;
 	uint16_t target_port;
 	uint16_t cutoff_version; /* DATA: last CUTOFFS seen from the target; CUTOFFS: this one */
 	uint8_t retransmit;      /* DATA: sent in answer to a RESEND */
+	uint8_t speaker;         /* wire byte 8: ND_HOMA_SPEAKER from our own endpoints, or 0 */
+	uint8_t note;            /* wire byte 9: enum nd_homa_note, 0 from others */
 	uint8_t level;           /* GRANT: priority of data sent under it; RESEND: of the answer */
 	uint32_t message_bytes;  /* DATA: length of the whole message */
 	uint32_t offset;         /* DATA: first byte; GRANT: send below it; RESEND: first byte */
