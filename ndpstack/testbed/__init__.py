@@ -1,0 +1,16 @@
+"""Testbeds: hosts and switches in network namespaces, joined by veth pairs."""
+
+from ndpstack.testbed._errors import TestbedError as TestbedError
+from ndpstack.testbed._lab import Lab as Lab
+from ndpstack.testbed._lab import labs as labs
+from ndpstack.testbed._lab import leftovers as leftovers
+from ndpstack.testbed._lab import remove as remove
+from ndpstack.testbed._lab import why_unavailable as why_unavailable
+from ndpstack.testbed._plan import HostAddress as HostAddress
+from ndpstack.testbed._plan import Link as Link
+from ndpstack.testbed._plan import Node as Node
+from ndpstack.testbed._plan import Plan as Plan
+from ndpstack.testbed._plan import PlanBuilder as PlanBuilder
+from ndpstack.testbed._plan import back_to_back as back_to_back
+from ndpstack.testbed._plan import leaf_spine as leaf_spine
+from ndpstack.testbed._plan import single_switch as single_switch

@@ -1,0 +1,311 @@
+"""Brings a plan up in network namespaces and takes it down again, whatever happens in between.
+
+Each node is a network namespace `ndl-LAB-NODE`; LAB is drawn for each lab, so several labs can be
+up at once. Veth pairs are created inside the namespaces, so nothing of a lab is ever visible in
+the machine's own network. A state file names the lab's owner: what a dead owner left behind is
+found by `leftovers` and removed by `remove`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from pyroute2 import IPRoute, NetNS, netns
+from pyroute2.netlink.exceptions import NetlinkError
+
+from ndpstack.testbed._errors import TestbedError
+from ndpstack.testbed._offload import disable_offloads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ndpstack.testbed._plan import Plan
+
+PREFIX = "ndl"
+STATE_DIRECTORY = Path("/run/ndpstack/labs")
+CARRIER_SECONDS = 5.0
+"""How long a link may take to come up."""
+
+STOP_SECONDS = 2.0
+"""How long a process of a lab may take to end after SIGTERM."""
+
+
+def why_unavailable() -> str | None:
+    """Why labs cannot be built here, or None when they can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root; run with sudo, or use --on memory"
+    if shutil.which("nsenter") is None:
+        return "nsenter is missing; install the package util-linux"
+    return None
+
+
+class Lab:
+    """A testbed of network namespaces, as a context manager.
+
+    Example:
+        with Lab(single_switch(2)) as lab:
+            lab.run("h0", ["ping", "-c1", str(lab.plan.address("h1").ipv4)])
+    """
+
+    def __init__(self, plan: Plan, lab_id: str | None = None, *, detached: bool = False) -> None:
+        """Prepares a lab; nothing exists before `up`.
+
+        Args:
+            plan: What to build.
+            lab_id: Up to 6 characters that name the lab; drawn when None.
+            detached: The lab outlives this process and is taken down by `ndpstack lab down`.
+        """
+        self.plan = plan
+        self.lab_id = lab_id or secrets.token_hex(3)
+        self._detached = detached
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def namespace(self, node: str) -> str:
+        """The network namespace of a node."""
+        return f"{PREFIX}-{self.lab_id}-{node}"
+
+    def up(self) -> None:
+        """Builds namespaces, links, addresses and neighbours; all or nothing.
+
+        Raises:
+            TestbedError: The lab cannot be built here; what was made is gone again.
+        """
+        reason = why_unavailable()
+        if reason:
+            raise TestbedError(reason)
+        self._write_state()
+        try:
+            for node in self.plan.nodes:
+                netns.create(self.namespace(node.name))
+            self._create_links()
+            for node in self.plan.nodes:
+                self._configure_node(node.name)
+            for node in self.plan.nodes:
+                self._wait_for_carrier(node.name)
+        except (OSError, NetlinkError) as error:
+            self.down()
+            raise TestbedError(f"lab {self.lab_id} cannot be built: {error}") from error
+        except BaseException:
+            self.down()
+            raise
+
+    def down(self) -> None:
+        """Stops the lab's processes and removes everything it made; may be called again."""
+        self._stop_processes()
+        for name in namespaces_of(self.lab_id):
+            _remove_namespace(name)
+        (STATE_DIRECTORY / f"{self.lab_id}.json").unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        self.up()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.down()
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command line that runs a command inside a node."""
+        return ["nsenter", f"--net=/run/netns/{self.namespace(node)}", "--", *command]
+
+    def run(
+        self, node: str, command: Sequence[str], *, timeout_seconds: float = 30.0
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command inside a node to its end; output is captured, the status not checked."""
+        return subprocess.run(
+            self.argv(node, command),
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+        )
+
+    def start(self, node: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Starts a command inside a node; it ends with the lab at the latest."""
+        process = subprocess.Popen(
+            self.argv(node, command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._processes.append(process)
+        return process
+
+    def set_link(self, a: str, b: str, *, up: bool) -> None:
+        """Takes the link between two nodes down, or up again.
+
+        Raises:
+            TestbedError: There is no such link.
+        """
+        for link in self.plan.links:
+            if {link.a, link.b} == {a, b}:
+                with NetNS(self.namespace(link.a)) as ipr:
+                    ipr.link("set", index=_index_of(ipr, link.a_port), state=_state(up))
+                return
+        raise TestbedError(f"there is no link between {a!r} and {b!r}")
+
+    def _write_state(self) -> None:
+        STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        state = {
+            "lab": self.lab_id,
+            "owner": None if self._detached else os.getpid(),
+            "nodes": [node.name for node in self.plan.nodes],
+        }
+        try:
+            with (STATE_DIRECTORY / f"{self.lab_id}.json").open("x") as file:
+                json.dump(state, file)
+        except FileExistsError:
+            raise TestbedError(
+                f"lab {self.lab_id} is up already; take it down: ndpstack lab down {self.lab_id}"
+            ) from None
+
+    def _create_links(self) -> None:
+        for link in self.plan.links:
+            with NetNS(self.namespace(link.a)) as ipr:
+                ipr.link(
+                    "add",
+                    ifname=link.a_port,
+                    kind="veth",
+                    address=self.plan.mac(link.a, link.a_port),
+                    mtu=link.mtu,
+                    peer={
+                        "ifname": link.b_port,
+                        "net_ns_fd": self.namespace(link.b),
+                        "address": self.plan.mac(link.b, link.b_port),
+                        "mtu": link.mtu,
+                    },
+                )
+
+    def _configure_node(self, name: str) -> None:
+        is_host = any(node.name == name for node in self.plan.hosts)
+        with NetNS(self.namespace(name)) as ipr:
+            ipr.link("set", index=_index_of(ipr, "lo"), state="up")
+            for port, _ in self.plan.ports(name):
+                ipr.link("set", index=_index_of(ipr, port), state="up")
+            if is_host:
+                self._configure_host(ipr, name)
+        for port, _ in self.plan.ports(name):
+            disable_offloads(self.namespace(name), port)
+
+    def _wait_for_carrier(self, name: str) -> None:
+        """A port has carrier only once its peer is up, and the kernel reports it late."""
+        deadline = time.monotonic() + CARRIER_SECONDS
+        with NetNS(self.namespace(name)) as ipr:
+            for port, neighbour in self.plan.ports(name):
+                while ipr.get_links(_index_of(ipr, port))[0].get("operstate") != "UP":
+                    if time.monotonic() > deadline:
+                        raise TestbedError(
+                            f"no carrier on {port} of {name} (to {neighbour}) after "
+                            f"{CARRIER_SECONDS} s"
+                        )
+                    time.sleep(0.005)
+
+    def _configure_host(self, ipr: IPRoute, name: str) -> None:
+        """Addresses, and permanent neighbours: measurements must not wait for ARP."""
+        own = self.plan.address(name)
+        index = _index_of(ipr, own.interface)
+        ipr.addr("add", index=index, address=str(own.ipv4), prefixlen=24)
+        # No duplicate address detection: the address is usable at once.
+        ipr.addr("add", index=index, address=str(own.ipv6), prefixlen=64, flags=0x02)
+        for node in self.plan.hosts:
+            if node.name == name:
+                continue
+            peer = self.plan.address(node.name)
+            for address in (peer.ipv4, peer.ipv6):
+                ipr.neigh(
+                    "replace",
+                    dst=str(address),
+                    lladdr=peer.mac,
+                    ifindex=index,
+                    state=0x80,  # NUD_PERMANENT
+                )
+
+    def _stop_processes(self) -> None:
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self._processes.clear()
+
+
+def namespaces_of(lab_id: str) -> list[str]:
+    """The network namespaces that exist of a lab."""
+    return [name for name in netns.listnetns() if name.startswith(f"{PREFIX}-{lab_id}-")]
+
+
+def labs() -> dict[str, int | None]:
+    """The labs that have a state file, each with its owner's pid (None: detached)."""
+    found: dict[str, int | None] = {}
+    for path in sorted(STATE_DIRECTORY.glob("*.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            state = json.loads(path.read_text())
+            found[str(state["lab"])] = state["owner"]
+    return found
+
+
+def leftovers() -> list[str]:
+    """Labs whose owner is dead, and labs with namespaces but no state file."""
+    known = labs()
+    dead = {lab for lab, owner in known.items() if owner is not None and not _alive(owner)}
+    orphans = {lab for lab in _labs_with_namespaces() if lab not in known}
+    return sorted(dead | orphans)
+
+
+def remove(lab_id: str) -> list[str]:
+    """Removes what is left of a lab and returns the namespaces that were removed."""
+    names = namespaces_of(lab_id)
+    for name in names:
+        _remove_namespace(name)
+    (STATE_DIRECTORY / f"{lab_id}.json").unlink(missing_ok=True)
+    return names
+
+
+def _labs_with_namespaces() -> Iterator[str]:
+    for name in netns.listnetns():
+        parts = name.split("-")
+        if len(parts) == 3 and parts[0] == PREFIX:
+            yield parts[1]
+
+
+def _remove_namespace(name: str) -> None:
+    for pid in netns.ns_pids().get(name, []):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(FileNotFoundError):
+        netns.remove(name)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True
+
+
+def _index_of(ipr: IPRoute, interface: str) -> int:
+    found = ipr.link_lookup(ifname=interface)
+    if not found:
+        raise TestbedError(f"interface {interface} is not there")
+    return int(found[0])
+
+
+def _state(up: bool) -> str:
+    return "up" if up else "down"

@@ -1,0 +1,50 @@
+"""Turns off the offloads that break a software switch on veth.
+
+With them on, the kernel hands over super-frames beyond the MTU, frames without a finished checksum
+and frames whose VLAN tag is only in metadata; ping then works and TCP does not.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from pyroute2 import Ethtool, netns
+
+from ndpstack.testbed._errors import TestbedError
+
+PREFIXES = ("tx-checksum", "tx-vlan")
+SEGMENTATION = "segmentation"
+
+
+def _is_unwanted(feature: str) -> bool:
+    return feature.startswith(PREFIXES) or (feature.startswith("tx-") and SEGMENTATION in feature)
+
+
+def disable_offloads(namespace: str, interface: str) -> None:
+    """Turns checksum, segmentation and VLAN offloads off on an interface of a namespace.
+
+    Raises:
+        TestbedError: The kernel refused; the text names the interface.
+    """
+    errors: list[Exception] = []
+
+    def inside() -> None:
+        try:
+            netns.setns(namespace)
+            with Ethtool() as ethtool:
+                features = ethtool.get_features(interface)
+                for name, feature in features.features.items():
+                    if _is_unwanted(name):
+                        feature.enable = False
+                ethtool.set_features(interface, features)
+        except Exception as error:
+            errors.append(error)
+
+    # A namespace is entered by a thread of its own, so the caller's never changes.
+    thread = threading.Thread(target=inside, name=f"offloads-{interface}")
+    thread.start()
+    thread.join()
+    if errors:
+        raise TestbedError(
+            f"cannot turn offloads off on {interface} in {namespace}: {errors[0]}"
+        ) from errors[0]

@@ -1,0 +1,27 @@
+"""The pytest fixture `lab`: builds testbeds for a test and always takes them down.
+
+Enable it in a conftest.py with `pytest_plugins = ["ndpstack.testbed.pytest_plugin"]`. Where
+namespaces cannot be made the test is skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack.testbed import Lab, Plan, why_unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture
+def lab() -> Iterator[Callable[[Plan], Lab]]:
+    """A function that brings a plan up and returns the lab; it ends with the test."""
+    reason = why_unavailable()
+    if reason:
+        pytest.skip(reason)
+    with contextlib.ExitStack() as stack:
+        yield lambda plan: stack.enter_context(Lab(plan))

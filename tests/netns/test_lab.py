@@ -1,0 +1,96 @@
+"""Labs: real namespaces, real veth pairs, nothing left behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from pyroute2 import netns
+
+from ndpstack.testbed import (
+    Lab,
+    Plan,
+    TestbedError,
+    back_to_back,
+    labs,
+    leftovers,
+    remove,
+    single_switch,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    LabMaker = Callable[[Plan], Lab]
+
+
+def test_hosts_reach_each_other_by_both_families(lab: LabMaker) -> None:
+    pair = lab(back_to_back())
+    peer = pair.plan.address("h1")
+    for address in (peer.ipv4, peer.ipv6):
+        done = pair.run("h0", ["ping", "-c1", "-W2", str(address)])
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_offloads_that_break_a_switch_are_off(lab: LabMaker) -> None:
+    # X13, AFXDP A.8.2-4: unfinished checksums, super-frames, VLAN tags in metadata.
+    pair = lab(back_to_back())
+    shown = pair.run("h0", ["ethtool", "-k", "p0"]).stdout
+    state = dict(line.strip().split(": ", 1) for line in shown.splitlines()[1:])
+    for feature in ("tx-checksumming", "tcp-segmentation-offload", "tx-vlan-offload"):
+        assert state[feature].startswith("off"), feature
+
+
+def test_link_can_be_taken_down_and_up(lab: LabMaker) -> None:
+    pair = lab(back_to_back())
+    ping = ["ping", "-c1", "-W1", str(pair.plan.address("h1").ipv4)]
+    pair.set_link("h0", "h1", up=False)
+    assert pair.run("h0", ping).returncode != 0
+    pair.set_link("h0", "h1", up=True)
+    assert pair.run("h0", ["ping", "-c3", "-i0.2", ping[-1]]).returncode == 0
+    with pytest.raises(TestbedError, match="no link between 'h0' and 'h7'"):
+        pair.set_link("h0", "h7", up=False)
+
+
+def test_everything_is_gone_afterwards(lab: LabMaker) -> None:
+    made = lab(single_switch(3))
+    process = made.start("h0", ["sleep", "1000"])
+    names = [made.namespace(node.name) for node in made.plan.nodes]
+    assert set(names) <= set(netns.listnetns())
+    assert made.lab_id in labs()
+    made.down()
+    made.down()
+    assert process.returncode is not None
+    assert not set(names) & set(netns.listnetns())
+    assert made.lab_id not in labs()
+
+
+def test_second_lab_of_the_same_name_is_refused(lab: LabMaker) -> None:
+    made = lab(back_to_back())
+    with pytest.raises(TestbedError, match=f"ndpstack lab down {made.lab_id}"):
+        Lab(back_to_back(), made.lab_id).up()
+    assert set(map(made.namespace, ("h0", "h1"))) <= set(netns.listnetns())
+
+
+KILLED = """
+import os, signal, sys
+from ndpstack.testbed import Lab, back_to_back
+lab = Lab(back_to_back())
+lab.up()
+print(lab.lab_id, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.usefixtures("lab")
+def test_what_a_killed_owner_left_is_found_and_removed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False
+    )
+    lab_id = done.stdout.strip()
+    assert lab_id, done.stderr
+    assert lab_id in leftovers()
+    assert len(remove(lab_id)) == 2
+    assert lab_id not in leftovers()
