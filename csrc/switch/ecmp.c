@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Membership of equal-cost groups. */
+#include "switch/ecmp.h"
+
+#include <errno.h>
+#include <string.h>
+
+int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *ports,
+		 uint32_t count, uint64_t salt)
+{
+	if (count == 0 || count > ND_ECMP_MEMBERS_MAX)
+		return -EINVAL;
+	*group = (struct nd_ecmp){
+		.mode = (uint8_t)mode,
+		.members = (uint8_t)count,
+		.live = (uint8_t)count,
+		.salt = salt,
+		.rng = nd_rng_make(salt, 0),
+	};
+	memcpy(group->port, ports, count * sizeof(*ports));
+	return 0;
+}
+
+static void swap(struct nd_ecmp *group, unsigned a, unsigned b)
+{
+	uint16_t port = group->port[a];
+
+	group->port[a] = group->port[b];
+	group->port[b] = port;
+}
+
+void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live)
+{
+	for (unsigned i = 0; i < group->members; i++) {
+		bool was_live = i < group->live;
+
+		if (group->port[i] != port || was_live == live)
+			continue;
+		if (live)
+			swap(group, i, group->live++);
+		else
+			swap(group, i, --group->live);
+		return;
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A group of equal-cost ports: per packet at random or in turn, or per flow by hash. */
+#ifndef ND_SWITCH_ECMP_H
+#define ND_SWITCH_ECMP_H
+
+#include "base/rng.h"
+#include "base/types.h"
+
+#define ND_ECMP_MEMBERS_MAX 32
+
+enum nd_ecmp_mode {
+	ND_ECMP_RANDOM,      /* every packet: uniformly at random (R-EC-2) */
+	ND_ECMP_ROUND_ROBIN, /* every packet: the next member */
+	ND_ECMP_FLOW,        /* hash of the flow and this switch: one flow, one port (R-EC-1) */
+};
+
+struct nd_ecmp {
+	uint8_t mode; /* enum nd_ecmp_mode */
+	uint8_t members;
+	uint8_t live; /* members whose link is up; they come first in port[] */
+	uint8_t turn;
+	uint16_t port[ND_ECMP_MEMBERS_MAX];
+	uint64_t salt; /* differs from switch to switch, so hashes do not polarise */
+	struct nd_rng rng;
+};
+
+/* -EINVAL when there are no members or more than ND_ECMP_MEMBERS_MAX. All count as live. */
+int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *ports,
+		 uint32_t count, uint64_t salt);
+
+/* Takes a port's member out of use or back in; nothing when it is no member. */
+void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live);
+
+/* The port for a packet of this flow, or ND_NONE when no member is live. */
+static inline uint32_t nd_ecmp_pick(struct nd_ecmp *group, uint64_t flow)
+{
+	if (ND_UNLIKELY(group->live == 0))
+		return ND_NONE;
+	switch (group->mode) {
+	case ND_ECMP_RANDOM:
+		return group->port[nd_rng_below(&group->rng, group->live)];
+	case ND_ECMP_ROUND_ROBIN:
+		group->turn = (uint8_t)(group->turn + 1 < group->live ? group->turn + 1 : 0);
+		return group->port[group->turn];
+	default:
+		return group->port[((nd_mix64(flow ^ group->salt) >> 32) * group->live) >> 32];
+	}
+}
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Equal-cost groups: spread, stickiness of flows, members that go and come back. */
+#include "switch/ecmp.h"
+#include "test/harness.h"
+
+#include <errno.h>
+
+static const uint16_t ports[4] = { 10, 11, 12, 13 };
+static struct nd_ecmp group;
+
+/* Chi-square of 3 degrees of freedom stays below 16.3 with probability 0.999. */
+static void check_uniform(const unsigned counts[4], unsigned total)
+{
+	double expected = total / 4.0;
+	double chi = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		chi += (counts[i] - expected) * (counts[i] - expected) / expected;
+	CHECK(chi < 16.3);
+}
+
+TEST(nd_ecmp_init__refuses_empty_and_oversized_groups)
+{
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, ports, 0, 1), -EINVAL);
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, ports, ND_ECMP_MEMBERS_MAX + 1, 1), -EINVAL);
+}
+
+/* R-EC-2 */
+TEST(nd_ecmp_pick__random_is_uniform)
+{
+	unsigned counts[4] = { 0 };
+
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_RANDOM, ports, 4, 1), 0);
+	for (unsigned i = 0; i < 100000; i++)
+		counts[nd_ecmp_pick(&group, 0) - 10]++;
+	check_uniform(counts, 100000);
+}
+
+/* R-EC-1 */
+TEST(nd_ecmp_pick__flow_sticks_and_flows_spread)
+{
+	unsigned counts[4] = { 0 };
+
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, ports, 4, 1), 0);
+	for (uint64_t flow = 0; flow < 100000; flow++) {
+		uint32_t port = nd_ecmp_pick(&group, flow);
+
+		CHECK_EQ(nd_ecmp_pick(&group, flow), port);
+		counts[port - 10]++;
+	}
+	check_uniform(counts, 100000);
+}
+
+TEST(nd_ecmp_pick__round_robin_takes_each_in_turn)
+{
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_ROUND_ROBIN, ports, 3, 1), 0);
+	CHECK_EQ(nd_ecmp_pick(&group, 0), 11);
+	CHECK_EQ(nd_ecmp_pick(&group, 0), 12);
+	CHECK_EQ(nd_ecmp_pick(&group, 0), 10);
+}
+
+TEST(nd_ecmp_set_live__takes_out_and_brings_back)
+{
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_RANDOM, ports, 4, 1), 0);
+	nd_ecmp_set_live(&group, 11, false);
+	nd_ecmp_set_live(&group, 11, false);
+	nd_ecmp_set_live(&group, 99, false);
+	CHECK_EQ(group.live, 3);
+	for (unsigned i = 0; i < 1000; i++)
+		CHECK(nd_ecmp_pick(&group, 0) != 11);
+	nd_ecmp_set_live(&group, 11, true);
+	CHECK_EQ(group.live, 4);
+	for (unsigned i = 0; i < 4; i++)
+		nd_ecmp_set_live(&group, ports[i], false);
+	CHECK_EQ(nd_ecmp_pick(&group, 0), ND_NONE);
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
