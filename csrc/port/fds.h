@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Local rendezvous by name: UNIX sockets that carry descriptors and know who is at the other end. */
+#ifndef ND_PORT_FDS_H
+#define ND_PORT_FDS_H
+
+#include "base/error.h"
+
+#define ND_FDS_MAX 8
+
+/*
+ * Listens on a name: "/..." is a path, anything else an abstract name below "ndpstack/" that
+ * vanishes with the process. A path left by a killed process is taken over. Descriptor or -errno.
+ */
+int nd_fds_listen(const char *name, struct nd_error *error);
+
+/* Connects to a listening name. Descriptor or -errno. */
+int nd_fds_connect(const char *name, struct nd_error *error);
+
+/* Next pending connection (non-blocking) from root or our own user; -EAGAIN, -EPERM, -errno. */
+int nd_fds_accept(int listener);
+
+/* Sends one message of bytes together with count descriptors. 0 or -errno. */
+int nd_fds_send(int socket, const void *message, uint32_t bytes, const int *fds, uint32_t count);
+
+/*
+ * Takes exactly such a message in. 0; -EAGAIN when there is none yet; -EPIPE when the other end
+ * is gone; -EPROTO when it is not of this shape (descriptors that came along are closed).
+ */
+int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t count);
+
+/* True when the other end has closed or died. */
+bool nd_fds_hung_up(int socket);
+
+/* Closes a descriptor that may be -1 and forgets it. */
+void nd_fds_close(int *fd);
+
+#endif

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory ports: two rings in shared memory, within a process or between two. */
+/*
+ * DESIGN NOTES
+ * 1. The connecting end makes the memory and hands it over on its connection at once, so opening
+ *    never waits and both ends may live in one thread. The listening end maps it in check().
+ * 2. The connection then stays as the sign of life: the kernel closes it when a process is killed.
+ *    A listening end lets go of the memory and accepts the next; a connecting end is gone.
+ * 3. The memory is sealed against resizing, or the other end could turn any access into SIGBUS.
+ *    Geometry is read once, checked and kept privately. Lengths are read once per frame.
+ * 4. The bytes of a frame lie in its slot while it is looked at; the other end could still change
+ *    them. Both ends run as one user (or root), and no length is taken from them twice.
+ */
+#include "port/memory.h"
+
+#include "base/ring.h"
+#include "port/fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC UINT64_C(0x6e6470706f727431) /* "ndpport1" */
+#define MTU_DEFAULT 1500u
+#define SLOTS_DEFAULT 512u
+#define SLOT_ALIGN 64u
+#define SLOT_BYTES_MAX (ND_PORT_MTU_MAX + ND_PORT_FRAMING_BYTES + SLOT_ALIGN)
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+/* Descriptors in the order in which they are handed over. */
+enum { FD_MEMORY, FD_WAKE_LISTENER, FD_WAKE_CONNECTOR, FD_COUNT };
+
+/* What the connecting end says beside the descriptors. */
+struct geometry {
+	uint64_t magic;
+	uint32_t mtu;
+	uint32_t slots;
+	uint32_t slot_bytes;
+	uint32_t reserved; /* sent 0, ignored */
+};
+
+/* One direction, as one end sees it. */
+struct lane {
+	struct nd_ring ring;
+	uint32_t *bytes; /* of the frame in each slot */
+	uint8_t *data;   /* slots */
+};
+
+struct memory_port {
+	struct nd_port port;
+	bool listens;
+	bool armed;       /* blocked since the last receive: the eventfd may be set */
+	bool broken;      /* the other end wrote nonsense */
+	uint32_t taken;   /* slots that the RX batch covers */
+	uint32_t slot_bytes;
+	int epoll;        /* the one descriptor to poll, whatever is attached */
+	int listener;
+	int connection;
+	int fds[FD_COUNT];
+	uint8_t *map;     /* NULL while nobody is attached */
+	size_t map_bytes;
+	struct lane rx, tx;
+	struct nd_error why; /* the last peer was refused or lost */
+};
+
+static struct memory_port *memory_port(struct nd_port *port)
+{
+	return (struct memory_port *)port;
+}
+
+static size_t lane_bytes(const struct geometry *geometry)
+{
+	size_t bytes = sizeof(struct nd_ring_shared) + geometry->slots * sizeof(uint32_t) +
+		       (size_t)geometry->slots * geometry->slot_bytes;
+
+	return (bytes + SLOT_ALIGN - 1) & ~(size_t)(SLOT_ALIGN - 1);
+}
+
+static struct lane make_lane(uint8_t *memory, const struct geometry *geometry)
+{
+	struct nd_ring_shared *shared = (struct nd_ring_shared *)(void *)memory;
+
+	memory += sizeof(*shared);
+	return (struct lane){
+		.ring = nd_ring_make(shared, geometry->slots),
+		.bytes = (uint32_t *)(void *)memory,
+		.data = memory + geometry->slots * sizeof(uint32_t),
+	};
+}
+
+/* Where the other end wakes us, and where we wake it. */
+static int wake_of_ours(const struct memory_port *self)
+{
+	return self->fds[self->listens ? FD_WAKE_LISTENER : FD_WAKE_CONNECTOR];
+}
+
+static int wake_of_theirs(const struct memory_port *self)
+{
+	return self->fds[self->listens ? FD_WAKE_CONNECTOR : FD_WAKE_LISTENER];
+}
+
+static int watch(struct memory_port *self, int fd, uint32_t what)
+{
+	struct epoll_event event = { .events = what };
+
+	return epoll_ctl(self->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Maps the memory that both ends share; the listening end receives on the first lane. */
+static int attach(struct memory_port *self, const struct geometry *geometry)
+{
+	size_t lane = lane_bytes(geometry);
+	uint8_t *map = mmap(NULL, 2 * lane, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			    self->fds[FD_MEMORY], 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	self->map = map;
+	self->map_bytes = 2 * lane;
+	self->slot_bytes = geometry->slot_bytes;
+	self->rx = make_lane(self->listens ? map : map + lane, geometry);
+	self->tx = make_lane(self->listens ? map + lane : map, geometry);
+	self->broken = false;
+	if (watch(self, wake_of_ours(self), EPOLLIN) < 0 || watch(self, self->connection, EPOLLRDHUP) < 0)
+		return -errno;
+	self->port.counters.peer_attached++;
+	return 0;
+}
+
+static void detach(struct memory_port *self)
+{
+	if (self->map)
+		munmap(self->map, self->map_bytes);
+	self->map = NULL;
+	self->armed = false;
+	for (uint32_t i = 0; i < FD_COUNT; i++)
+		nd_fds_close(&self->fds[i]);
+	nd_fds_close(&self->connection);
+}
+
+/* Back from poll(2): wants no more waking, and clears the eventfd if it was woken. */
+static void disarm(struct memory_port *self)
+{
+	uint64_t wakes;
+
+	nd_ring_disarm(&self->rx.ring);
+	self->armed = false;
+	if (read(wake_of_ours(self), &wakes, sizeof(wakes)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+static uint32_t memory_receive(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
+{
+	struct memory_port *self = memory_port(port);
+	struct lane *rx = &self->rx;
+	uint32_t filled, count = 0;
+
+	if (!self->map || self->broken)
+		return 0;
+	if (self->armed)
+		disarm(self);
+	filled = nd_ring_filled(&rx->ring, limit);
+	if (ND_UNLIKELY(filled == ND_RING_CORRUPT)) {
+		port->counters.rx_dropped_corrupt++;
+		self->broken = true;
+		return 0;
+	}
+	for (uint32_t i = 0; i < filled; i++) {
+		uint32_t slot = nd_ring_slot(&rx->ring, i);
+		uint32_t bytes = __atomic_load_n(&rx->bytes[slot], __ATOMIC_RELAXED);
+
+		if (ND_UNLIKELY(bytes < ND_PORT_FRAME_BYTES_MIN || bytes > port->frame_bytes_max)) {
+			port->counters.rx_dropped_corrupt += bytes != 0; /* 0: given back unsent */
+			continue;
+		}
+		frames[count++] = (struct nd_frame){
+			.data = rx->data + (size_t)slot * self->slot_bytes,
+			.bytes = bytes,
+			.room = bytes,
+		};
+	}
+	self->taken = filled;
+	if (!count && filled)
+		nd_ring_retire(&rx->ring, filled);
+	return count;
+}
+
+static void memory_release(struct nd_port *port)
+{
+	struct memory_port *self = memory_port(port);
+
+	nd_ring_retire(&self->rx.ring, self->taken);
+}
+
+static uint32_t memory_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
+{
+	struct memory_port *self = memory_port(port);
+	struct lane *tx = &self->tx;
+	uint32_t room;
+
+	if (!self->map || self->broken)
+		return 0;
+	room = nd_ring_room(&tx->ring, limit);
+	if (ND_UNLIKELY(room == ND_RING_CORRUPT)) {
+		self->broken = true;
+		return 0;
+	}
+	for (uint32_t i = 0; i < room; i++)
+		frames[i].data = tx->data +
+				 (size_t)nd_ring_slot(&tx->ring, i) * self->slot_bytes;
+	return room;
+}
+
+static void memory_commit(struct nd_port *port, const struct nd_frame *frames, uint32_t count)
+{
+	struct lane *tx = &memory_port(port)->tx;
+
+	for (uint32_t i = 0; i < count; i++)
+		__atomic_store_n(&tx->bytes[nd_ring_slot(&tx->ring, i)], frames[i].bytes,
+				 __ATOMIC_RELAXED);
+	if (count)
+		nd_ring_publish(&tx->ring, count);
+}
+
+static uint32_t memory_flush(struct nd_port *port)
+{
+	struct memory_port *self = memory_port(port);
+	uint64_t one = 1;
+
+	if (!self->map || !nd_ring_must_wake(&self->tx.ring))
+		return 0;
+	port->counters.tx_kicks++;
+	/* It fails only when the counter is full, and then the other end is awake anyway. */
+	if (write(wake_of_theirs(self), &one, sizeof(one)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+	return 0;
+}
+
+static bool memory_arm(struct nd_port *port)
+{
+	struct memory_port *self = memory_port(port);
+
+	if (!self->map || self->broken)
+		return true;
+	self->armed = nd_ring_arm(&self->rx.ring);
+	return self->armed;
+}
+
+static uint32_t memory_descriptors(const struct nd_port *port, int *descriptors)
+{
+	descriptors[0] = ((const struct memory_port *)(const void *)port)->epoll;
+	return 1;
+}
+
+static int check_geometry(const struct memory_port *self, const struct geometry *geometry,
+			  struct nd_error *error)
+{
+	const char *name = self->port.name;
+	struct stat stat;
+
+	if (geometry->magic != MAGIC)
+		return nd_error_set(error, -EPROTO,
+				    "%s: refused a peer of another ndpstack version", name);
+	if (geometry->mtu != self->port.mtu)
+		return nd_error_set(error, -EPROTO,
+				    "%s: refused a peer with MTU %u, ours is %u; give both ends "
+				    "the same mtu",
+				    name, geometry->mtu, self->port.mtu);
+	if (!geometry->slots || geometry->slots > ND_PORT_RING_FRAMES_MAX ||
+	    (geometry->slots & (geometry->slots - 1)) ||
+	    geometry->slot_bytes < self->port.frame_bytes_max ||
+	    geometry->slot_bytes > SLOT_BYTES_MAX ||
+	    fcntl(self->fds[FD_MEMORY], F_GET_SEALS) != SEALS ||
+	    fstat(self->fds[FD_MEMORY], &stat) < 0 ||
+	    stat.st_size != (off_t)(2 * lane_bytes(geometry)))
+		return nd_error_set(error, -EPROTO, "%s: refused a peer whose memory has an "
+						    "impossible layout",
+				    name);
+	return 0;
+}
+
+/* Makes the accepted connection our peer, if what it brings is sound. */
+static int adopt(struct memory_port *self, int connection)
+{
+	struct geometry geometry;
+	int code;
+
+	self->connection = connection;
+	code = nd_fds_receive(connection, &geometry, sizeof(geometry), self->fds, FD_COUNT);
+	if (code < 0)
+		nd_error_set(&self->why, code, "%s: refused a peer that handed over no memory",
+			     self->port.name);
+	else
+		code = check_geometry(self, &geometry, &self->why);
+	if (code == 0) {
+		code = attach(self, &geometry);
+		if (code < 0)
+			nd_error_set(&self->why, code, "%s: cannot map the peer's memory: %s",
+				     self->port.name, strerror(-code));
+	}
+	if (code < 0)
+		detach(self);
+	return code;
+}
+
+/* Looks at who waits at the door: the first sound peer is attached, others are turned away. */
+static void answer(struct memory_port *self)
+{
+	int connection;
+
+	while ((connection = nd_fds_accept(self->listener)) >= 0 || connection == -EPERM) {
+		if (connection == -EPERM)
+			nd_error_set(&self->why, -EPERM, "%s: refused a peer of another user; run "
+							 "both ends as one user",
+				     self->port.name);
+		else if (self->map)
+			close(connection);
+		else if (adopt(self, connection) == 0)
+			continue;
+		self->port.counters.peer_refused++;
+	}
+}
+
+static enum nd_port_state memory_check(struct nd_port *port, nd_ns now, struct nd_error *error)
+{
+	struct memory_port *self = memory_port(port);
+
+	(void)now;
+	if (self->map && (self->broken || (nd_fds_hung_up(self->connection) &&
+					   nd_ring_filled(&self->rx.ring, 1) != 1))) {
+		nd_error_set(&self->why, -EPIPE, "%s: the other end %s; start it again%s",
+			     port->name, self->broken ? "wrote nonsense into the ring" : "is gone",
+			     self->listens ? "" : ", then reopen this port");
+		detach(self);
+	}
+	if (self->listens)
+		answer(self);
+	if (self->map)
+		return ND_PORT_UP;
+	*error = self->why;
+	return self->listens ? ND_PORT_DOWN : ND_PORT_GONE;
+}
+
+static void memory_refresh(struct nd_port *port)
+{
+	(void)port; /* the kernel counts nothing here */
+}
+
+static void memory_close(struct nd_port *port)
+{
+	struct memory_port *self = memory_port(port);
+
+	detach(self);
+	if (self->listener >= 0 && port->name[0] == '/')
+		unlink(port->name);
+	nd_fds_close(&self->listener);
+	nd_fds_close(&self->epoll);
+	free(self);
+}
+
+static const struct nd_port_ops memory_ops = {
+	.name = "memory",
+	.receive = memory_receive,
+	.release = memory_release,
+	.reserve = memory_reserve,
+	.commit = memory_commit,
+	.flush = memory_flush,
+	.arm = memory_arm,
+	.descriptors = memory_descriptors,
+	.check = memory_check,
+	.refresh = memory_refresh,
+	.close = memory_close,
+};
+
+static int listen_on(struct memory_port *self, struct nd_error *error)
+{
+	self->listener = nd_fds_listen(self->port.name, error);
+	if (self->listener < 0)
+		return self->listener;
+	nd_error_set(&self->why, -ENOTCONN, "%s: nobody has connected yet", self->port.name);
+	if (watch(self, self->listener, EPOLLIN) < 0)
+		return nd_error_set(error, -errno, "%s: epoll: %s", self->port.name,
+				    strerror(errno));
+	return 0;
+}
+
+static uint32_t round_up_power(uint32_t value)
+{
+	uint32_t power = 1;
+
+	while (power < value)
+		power *= 2;
+	return power;
+}
+
+/* Sealed memory and an eventfd each way. */
+static int make_memory(struct memory_port *self, const struct geometry *geometry)
+{
+	self->fds[FD_MEMORY] = memfd_create("ndpstack-port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	self->fds[FD_WAKE_LISTENER] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	self->fds[FD_WAKE_CONNECTOR] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	for (uint32_t i = 0; i < FD_COUNT; i++)
+		if (self->fds[i] < 0)
+			return -errno;
+	if (ftruncate(self->fds[FD_MEMORY], (off_t)(2 * lane_bytes(geometry))) < 0 ||
+	    fcntl(self->fds[FD_MEMORY], F_ADD_SEALS, SEALS) < 0)
+		return -errno;
+	return 0;
+}
+
+static int connect_to(struct memory_port *self, uint32_t slots, struct nd_error *error)
+{
+	struct geometry geometry = {
+		.magic = MAGIC,
+		.mtu = self->port.mtu,
+		.slots = slots,
+		.slot_bytes = (self->port.frame_bytes_max + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1),
+	};
+	int code;
+
+	self->connection = nd_fds_connect(self->port.name, error);
+	if (self->connection < 0)
+		return self->connection;
+	code = make_memory(self, &geometry);
+	if (code == 0)
+		code = attach(self, &geometry);
+	if (code == 0)
+		code = nd_fds_send(self->connection, &geometry, sizeof(geometry), self->fds,
+				   FD_COUNT);
+	if (code < 0)
+		return nd_error_set(error, code, "%s: cannot share memory with the other end: %s",
+				    self->port.name, strerror(-code));
+	return 0;
+}
+
+struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_error *error)
+{
+	struct memory_port *self = calloc(1, sizeof(*self));
+	int code;
+
+	if (!self) {
+		nd_error_set(error, -ENOMEM, "port %s: no memory", config->name);
+		return NULL;
+	}
+	self->port.ops = &memory_ops;
+	self->port.mode = "memory";
+	self->port.mtu = config->mtu ? config->mtu : MTU_DEFAULT;
+	self->port.frame_bytes_max = self->port.mtu + ND_PORT_FRAMING_BYTES;
+	self->listens = config->memory.listen;
+	self->listener = self->connection = -1;
+	for (uint32_t i = 0; i < FD_COUNT; i++)
+		self->fds[i] = -1;
+	snprintf(self->port.name, sizeof(self->port.name), "%s", config->name);
+	self->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (self->epoll < 0)
+		code = nd_error_set(error, -errno, "%s: epoll: %s", config->name, strerror(errno));
+	else if (self->listens)
+		code = listen_on(self, error);
+	else
+		code = connect_to(self, round_up_power(nd_max_u32(
+						config->rx_frames ? config->rx_frames : SLOTS_DEFAULT,
+						config->tx_frames)), error);
+	if (code < 0) {
+		memory_close(&self->port);
+		return NULL;
+	}
+	return &self->port;
+}
