@@ -42,9 +42,9 @@ TEST(nd_pcapng_packet__keeps_time_lengths_direction_and_comment)
 	};
 	size_t bytes = nd_pcapng_packet(out, sizeof(out), &packet);
 
-	check_hex(bytes, "06000000" "40000000" "03000000" "44332211" "88776655" "05000000"
+	check_hex(bytes, "06000000" "3c000000" "03000000" "44332211" "88776655" "05000000"
 			 "dc050000" "0102030405000000" "02000400" "02000000" "01000400"
-			 "7472696d" "00000000" "40000000");
+			 "7472696d" "00000000" "3c000000");
 	for (size_t limit = 0; limit < bytes; limit++)
 		CHECK_EQ(nd_pcapng_packet(out, limit, &packet), 0);
 }
