@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CRC-32C (Castagnoli), the check that the NDP header and payload carry. */
+#ifndef ND_BASE_CRC32C_H
+#define ND_BASE_CRC32C_H
+
+#include "base/types.h"
+
+/* CRC-32C of bytes, by the CPU's instruction where it has one. "123456789" gives 0xe3069283. */
+uint32_t nd_crc32c(const void *data, size_t bytes);
+
+/* The same by table, eight bytes a step; for tests and CPUs without the instruction. */
+uint32_t nd_crc32c_table(const void *data, size_t bytes);
+
+#endif

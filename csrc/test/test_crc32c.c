@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* CRC-32C: published vectors, and instruction against table. */
+#include "base/crc32c.h"
+#include "base/rng.h"
+#include "test/harness.h"
+
+/* RFC 3720, B.4. */
+TEST(nd_crc32c__published_vectors)
+{
+	uint8_t data[32];
+
+	CHECK_EQ(nd_crc32c("123456789", 9), 0xe3069283);
+	CHECK_EQ(nd_crc32c("", 0), 0);
+	memset(data, 0, sizeof(data));
+	CHECK_EQ(nd_crc32c(data, 32), 0x8a9136aa);
+	memset(data, 0xff, sizeof(data));
+	CHECK_EQ(nd_crc32c(data, 32), 0x62a8ab43);
+	for (unsigned i = 0; i < 32; i++)
+		data[i] = (uint8_t)i;
+	CHECK_EQ(nd_crc32c(data, 32), 0x46dd794e);
+}
+
+TEST(nd_crc32c__instruction_and_table_agree_at_every_length_and_alignment)
+{
+	struct nd_rng rng = nd_rng_make(1, 1);
+	uint8_t data[300];
+
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)nd_rng_u64(&rng);
+	for (size_t offset = 0; offset < 9; offset++) {
+		for (size_t bytes = 0; bytes + offset <= sizeof(data); bytes++)
+			CHECK_EQ(nd_crc32c(data + offset, bytes),
+				 nd_crc32c_table(data + offset, bytes));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
