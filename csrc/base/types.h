@@ -49,6 +49,12 @@ static inline uint64_t nd_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Smallest power of two that is at least value, for value in 1..2^31. */
+static inline uint32_t nd_power_of_two_u32(uint32_t value)
+{
+	return value <= 1 ? 1 : 1u << (32 - __builtin_clz(value - 1));
+}
+
 /* Signed distance of two wrapping 32-bit counters: > 0 when a is newer than b. */
 static inline int32_t nd_newer_u32(uint32_t a, uint32_t b)
 {

@@ -390,15 +390,6 @@ static int listen_on(struct memory_port *self, struct nd_error *error)
 	return 0;
 }
 
-static uint32_t round_up_power(uint32_t value)
-{
-	uint32_t power = 1;
-
-	while (power < value)
-		power *= 2;
-	return power;
-}
-
 /* Sealed memory and an eventfd each way. */
 static int make_memory(struct memory_port *self, const struct geometry *geometry)
 {
@@ -463,7 +454,7 @@ struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_er
 	else if (self->listens)
 		code = listen_on(self, error);
 	else
-		code = connect_to(self, round_up_power(nd_max_u32(
+		code = connect_to(self, nd_power_of_two_u32(nd_max_u32(
 						config->rx_frames ? config->rx_frames : SLOTS_DEFAULT,
 						config->tx_frames)), error);
 	if (code < 0) {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A private network namespace for one test program: nameless, so it vanishes with the process.
+ *
+ * Interfaces are made with iproute2. A program that cannot have a namespace says why and skips.
+ */
+#ifndef ND_TEST_NETNS_H
+#define ND_TEST_NETNS_H
+
+#include "test/harness.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static inline void netns_skip(const char *why)
+{
+	printf("SKIP: %s\n", why);
+	exit(ND_TEST_SKIP);
+}
+
+/* Runs a shell command; its output is shown only when it fails. */
+__attribute__((format(printf, 1, 2))) static inline void shell(const char *format, ...)
+{
+	char command[512], line[560];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	snprintf(line, sizeof(line), "%s", command);
+	if (system(line) != 0) {
+		fprintf(stderr, "  command failed: %s\n", command);
+		nd_test_fail(__FILE__, __LINE__, "shell");
+	}
+}
+
+static inline void netns_enter(void)
+{
+	if (system("ip -V >/dev/null 2>&1") != 0)
+		netns_skip("this test needs iproute2's ip");
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
+		netns_skip("this test needs a network namespace (root or CAP_SYS_ADMIN)");
+	CHECK_EQ(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	shell("ip link set lo up");
+}
+
+/* A veth pair a-b, both up, with known MAC addresses, quiet (no IPv6 chatter). */
+static inline void veth_add(const char *a, const char *b, unsigned mtu)
+{
+	shell("ip link add %s mtu %u type veth peer name %s mtu %u", a, mtu, b, mtu);
+	shell("echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6", a);
+	shell("echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6", b);
+	shell("ip link set %s address 02:00:00:00:00:01 up", a);
+	shell("ip link set %s address 02:00:00:00:00:02 up", b);
+}
+
+static inline void veth_delete(const char *a)
+{
+	shell("ip link del %s", a);
+}
+
+#endif

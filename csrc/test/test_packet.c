@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Packet ports on veth in a private network namespace: what the kernel does to frames is undone. */
+#include "port/packet.h"
+#include "test/frames.h"
+#include "test/netns.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define OUR_PORT 40000
+
+static struct nd_error error;
+static struct nd_frame frames[64];
+
+static struct nd_port_config config_of(const char *name)
+{
+	return (struct nd_port_config){
+		.backend = ND_PORT_PACKET,
+		.name = name,
+		.filter = { .homa = true, .udp_count = 1, .udp_ports = { OUR_PORT } },
+	};
+}
+
+static struct nd_port *open_config(const struct nd_port_config *config)
+{
+	struct nd_port *port = nd_port_open(config, &error);
+
+	if (!port)
+		fprintf(stderr, "  %s\n", error.text);
+	CHECK(port);
+	return port;
+}
+
+static struct nd_port *open_ours(const char *name)
+{
+	struct nd_port_config config = config_of(name);
+
+	return open_config(&config);
+}
+
+static struct nd_port *open_all(const char *name)
+{
+	struct nd_port_config config = config_of(name);
+
+	config.filter = (struct nd_port_filter){ .everything = true };
+	return open_config(&config);
+}
+
+static void check_sizes(unsigned mtu)
+{
+	struct nd_port *a, *b;
+	uint32_t number = 0;
+
+	veth_add("p0", "p1", mtu);
+	a = open_ours("p0");
+	b = open_ours("p1");
+	CHECK_EQ(a->mtu, mtu);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	for (uint32_t bytes = 46; bytes <= mtu + 14; bytes += (mtu + 14 - 46) / 8) {
+		CHECK_EQ(send_udp_frames(a, number, 20, bytes, OUR_PORT), 20);
+		CHECK_EQ(await_udp_frames(b, number, 20, bytes), 20);
+		CHECK_EQ(send_udp_frames(b, number, 20, bytes, OUR_PORT), 20);
+		CHECK_EQ(await_udp_frames(a, number, 20, bytes), 20);
+		number += 20;
+	}
+	CHECK(stays_silent(a));
+	CHECK_EQ(nd_port_counters(b)->rx_frames, nd_port_counters(a)->tx_frames);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+TEST(nd_packet__carries_frames_at_mtu_1500)
+{
+	check_sizes(1500);
+}
+
+TEST(nd_packet__carries_frames_at_mtu_3498)
+{
+	check_sizes(3498);
+}
+
+TEST(nd_packet__carries_frames_at_mtu_9000)
+{
+	check_sizes(9000);
+}
+
+/* One frame of each kind that matters; only ours may reach a port that is not a switch. */
+static uint32_t send_kinds(struct nd_port *port)
+{
+	uint8_t *at;
+	uint32_t kinds = 0;
+
+	CHECK_EQ(nd_port_reserve(port, frames, 9), 9);
+	make_udp_frame(&frames[kinds++], 60, OUR_PORT, 1); /* ours */
+	at = put_ipv4(put_ethernet(frames[kinds].data, 0x0800), 146, 40); /* ours */
+	frames[kinds++].bytes = (uint32_t)(at - frames[1].data) + 40;
+	at = put_ipv6(put_ethernet(frames[kinds].data, 0x86dd), 146, 40); /* ours */
+	frames[kinds++].bytes = (uint32_t)(at - frames[2].data) + 40;
+	at = put_ipv6(put_ethernet(frames[kinds].data, 0x86dd), 17, 48); /* ours */
+	frames[kinds++].bytes = (uint32_t)(put_udp(at, OUR_PORT, 40) - frames[3].data) + 40;
+	make_udp_frame(&frames[kinds++], 60, OUR_PORT + 1, 1); /* another port */
+	at = put_ipv4(put_ethernet(frames[kinds].data, 0x0800), 6, 40); /* TCP */
+	frames[kinds++].bytes = (uint32_t)(at - frames[5].data) + 40;
+	at = put_ethernet(frames[kinds].data, 0x0806); /* ARP */
+	memset(at, 0, 28);
+	frames[kinds++].bytes = 42;
+	put_ethernet(frames[kinds].data, 0x88b5); /* header only: 14 bytes are a frame */
+	frames[kinds++].bytes = 14;
+	make_udp_frame(&frames[kinds], 60, OUR_PORT, 1); /* a later fragment: no UDP header there */
+	frames[kinds].data[21] = 1;
+	kinds++;
+	nd_port_commit(port, frames, kinds);
+	CHECK_EQ(nd_port_flush(port), 0);
+	return kinds;
+}
+
+static uint32_t count_arrivals(struct nd_port *port)
+{
+	uint64_t end = clock_ns() + 200000000u;
+	uint32_t count = 0;
+
+	while (clock_ns() < end) {
+		count += nd_port_receive(port, frames, 64);
+		nd_port_release(port);
+	}
+	return count;
+}
+
+TEST(nd_packet_filter__takes_ours_and_a_switch_takes_all)
+{
+	struct nd_port *a, *ours, *all;
+
+	veth_add("p0", "p1", 1500);
+	a = open_all("p0");
+	ours = open_ours("p1");
+	CHECK_EQ(send_kinds(a), 9);
+	CHECK_EQ(count_arrivals(ours), 4);
+	nd_port_close(ours);
+	all = open_all("p1");
+	CHECK_EQ(send_kinds(a), 9);
+	CHECK_EQ(count_arrivals(all), 9);
+	nd_port_close(all);
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
+/* AFXDP A.8.4: the kernel takes tags off on arrival; the port puts them back, bit for bit. */
+TEST(nd_packet_receive__restores_the_vlan_tag)
+{
+	struct nd_port *a, *b;
+	uint8_t sent[64];
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	b = open_ours("p1");
+	CHECK_EQ(nd_port_reserve(a, frames, 1), 1);
+	make_udp_frame(&frames[0], 60, OUR_PORT, 5);
+	memmove(frames[0].data + 16, frames[0].data + 12, 48);
+	put_u16(frames[0].data + 12, 0x8100);
+	put_u16(frames[0].data + 14, 0xa02a); /* priority 5, VLAN 42 */
+	frames[0].bytes = 64;
+	memcpy(sent, frames[0].data, 64);
+	nd_port_commit(a, frames, 1);
+	nd_port_flush(a);
+	for (uint64_t end = clock_ns() + 2000000000u; clock_ns() < end;)
+		if (nd_port_receive(b, frames, 64))
+			break;
+	CHECK_EQ(frames[0].bytes, 64);
+	CHECK_EQ(memcmp(frames[0].data, sent, 64), 0);
+	nd_port_release(b);
+	CHECK_EQ(b->counters.rx_tags_restored, 1);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+/* A kernel UDP socket that sends out of p0 to an address that only p1's MAC stands for. */
+static int kernel_sender(struct sockaddr_in *target)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	shell("ip addr add 10.9.0.77/24 dev p0");
+	shell("ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:02 dev p0 nud permanent");
+	*target = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(OUR_PORT) };
+	CHECK_EQ(inet_pton(AF_INET, "10.9.0.2", &target->sin_addr), 1);
+	return fd;
+}
+
+/* AFXDP A.8.2: the kernel leaves the checksum to a NIC that is not there. */
+TEST(nd_packet_receive__completes_the_checksum)
+{
+	struct sockaddr_in target;
+	struct nd_port *b;
+	uint32_t bytes;
+	int fd;
+
+	veth_add("p0", "p1", 1500);
+	b = open_ours("p1");
+	fd = kernel_sender(&target);
+	CHECK_EQ(sendto(fd, "ninebytes", 9, 0, (struct sockaddr *)&target, sizeof(target)), 9);
+	for (uint64_t end = clock_ns() + 2000000000u; clock_ns() < end;)
+		if (nd_port_receive(b, frames, 64))
+			break;
+	CHECK_EQ(frames[0].bytes, FRAME_UDP_HEADERS + 9);
+	bytes = 8 + 9;
+	CHECK_EQ(ones_sum(frames[0].data + 26, 8 + bytes, 17 + bytes), 0xffff);
+	nd_port_release(b);
+	CHECK_EQ(b->counters.rx_checksums_completed, 1);
+	close(fd);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+/* AFXDP A.8.3: a super-frame that the sender left for its NIC to cut is dropped and counted. */
+TEST(nd_packet_receive__counts_super_frames)
+{
+	static uint8_t payload[14000];
+	struct sockaddr_in target;
+	struct nd_port *b;
+	int segment = 1400, fd;
+
+	veth_add("p0", "p1", 1500);
+	b = open_ours("p1");
+	fd = kernel_sender(&target);
+	CHECK_EQ(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)), 0);
+	CHECK_EQ(sendto(fd, payload, sizeof(payload), 0, (struct sockaddr *)&target,
+			sizeof(target)),
+		 sizeof(payload));
+	CHECK(stays_silent(b));
+	CHECK_EQ(b->counters.rx_dropped_oversize, 1);
+	shell("ethtool -K p0 tx off gso off tso off >/dev/null");
+	CHECK_EQ(sendto(fd, payload, sizeof(payload), 0, (struct sockaddr *)&target,
+			sizeof(target)),
+		 sizeof(payload));
+	CHECK_EQ(count_arrivals(b), 10);
+	close(fd);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+/* Sends one packet to our UDP port and one of protocol 146; returns what comes back. */
+static uint32_t provoke(struct nd_port *port)
+{
+	CHECK_EQ(nd_port_reserve(port, frames, 2), 2);
+	make_udp_frame(&frames[0], 60, OUR_PORT, 1);
+	put_ipv4(put_ethernet(frames[1].data, 0x0800), 146, 26);
+	frames[1].bytes = 60;
+	nd_port_commit(port, frames, 2);
+	nd_port_flush(port);
+	return count_arrivals(port);
+}
+
+/* AFXDP A.8.10: where the kernel sees our packets too, it must not answer them. */
+TEST(nd_packet_open__keeps_the_kernel_from_answering)
+{
+	struct nd_port *a, *b;
+
+	veth_add("p0", "p1", 1500);
+	shell("ip addr add 10.9.0.2/24 dev p1");
+	shell("ip neigh add 10.9.0.77 lladdr 02:00:00:00:00:01 dev p1 nud permanent");
+	shell("for f in all p0 p1; do echo 0 > /proc/sys/net/ipv4/conf/$f/rp_filter; done");
+	a = open_all("p0");
+	CHECK_EQ(provoke(a), 2);
+	b = open_ours("p1");
+	CHECK_EQ(provoke(a), 0);
+	CHECK_EQ(await_udp_frames(b, 1, 1, 60), 1);
+	nd_port_close(b);
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
+/* T11: a port that the kernel gave to somebody is not stolen, and ours is not given away. */
+TEST(nd_packet_open__respects_the_kernels_ports)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(OUR_PORT) };
+	struct nd_port_config config = config_of("p0");
+	struct nd_port *a;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	veth_add("p0", "p1", 1500);
+	CHECK_EQ(bind(fd, (struct sockaddr *)&any, sizeof(any)), 0);
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EADDRINUSE);
+	CHECK(strstr(error.text, "UDP port 40000 belongs to another"));
+	close(fd);
+	a = open_ours("p0");
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	CHECK(bind(fd, (struct sockaddr *)&any, sizeof(any)) < 0);
+	nd_port_close(a);
+	CHECK_EQ(bind(fd, (struct sockaddr *)&any, sizeof(any)), 0);
+	close(fd);
+	veth_delete("p0");
+}
+
+/* AFXDP A.8.9: short frames arrive as they were sent, and MAC addresses are nobody's business. */
+TEST(nd_packet_receive__takes_short_frames_as_they_are)
+{
+	struct nd_port *a, *b;
+
+	veth_add("p0", "p1", 1500);
+	a = open_all("p0");
+	b = open_all("p1");
+	CHECK_EQ(nd_port_reserve(a, frames, 1), 1);
+	memset(frames[0].data, 0x33, 24);
+	frames[0].bytes = 24;
+	nd_port_commit(a, frames, 1);
+	nd_port_flush(a);
+	for (uint64_t end = clock_ns() + 2000000000u; clock_ns() < end;)
+		if (nd_port_receive(b, frames, 64))
+			break;
+	CHECK_EQ(frames[0].bytes, 24);
+	nd_port_release(b);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+/* AFXDP A.8.6: what the kernel drops on a full ring is counted, nothing else is lost. */
+TEST(nd_packet_refresh__counts_a_full_ring)
+{
+	struct nd_port_config config = config_of("p1");
+	struct nd_port *a, *b;
+	uint32_t sent = 0;
+
+	veth_add("p0", "p1", 1500);
+	config.rx_frames = 32;
+	a = open_ours("p0");
+	b = open_config(&config);
+	for (uint32_t i = 0; i < 10; i++)
+		sent += send_udp_frames(a, sent, 50, 64, OUR_PORT);
+	for (uint64_t end = clock_ns() + 2000000000u; clock_ns() < end && nd_port_flush(a);)
+		;
+	CHECK_EQ(sent, 500);
+	CHECK_EQ(await_udp_frames(b, 0, 32, 64), 32);
+	CHECK(nd_port_counters(b)->rx_ring_full >= 400);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+TEST(nd_packet_arm__is_woken)
+{
+	struct pollfd entry = { .events = POLLIN };
+	struct nd_port *a, *b;
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	b = open_ours("p1");
+	CHECK_EQ(nd_port_descriptors(b, &entry.fd), 1);
+	CHECK(nd_port_arm(b));
+	CHECK_EQ(poll(&entry, 1, 0), 0);
+	send_udp_frames(a, 0, 1, 64, OUR_PORT);
+	CHECK_EQ(poll(&entry, 1, 2000), 1);
+	CHECK(!nd_port_arm(b));
+	CHECK_EQ(await_udp_frames(b, 0, 1, 64), 1);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
+TEST(nd_packet_check__follows_the_interface)
+{
+	struct nd_port *a;
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	shell("ip link set p1 down");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+	CHECK(strstr(error.text, "no carrier"));
+	CHECK_EQ(send_udp_frames(a, 0, 2, 64, OUR_PORT), 2);
+	CHECK_EQ(a->counters.tx_dropped_down, 2);
+	shell("ip link set p0 down");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+	CHECK(strstr(error.text, "ip link set p0 up"));
+	shell("ip link set p0 up && ip link set p1 up");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	CHECK_EQ(send_udp_frames(a, 0, 2, 64, OUR_PORT), 2);
+	CHECK_EQ(a->counters.tx_frames, 2);
+	shell("ip link set p0 mtu 1400");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_CHANGED);
+	CHECK(strstr(error.text, "from 1500 to 1400"));
+	shell("ip link set p0 mtu 1500");
+	veth_delete("p0");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_GONE);
+	CHECK(strstr(error.text, "was deleted; create it"));
+	CHECK_EQ(send_udp_frames(a, 0, 2, 64, OUR_PORT), 2);
+	veth_add("p0", "p1", 1500);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_GONE);
+	CHECK(strstr(error.text, "re-created; reopen"));
+	nd_port_close(a);
+	a = open_ours("p0");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
+TEST(nd_packet_open__explains_what_is_wrong)
+{
+	struct nd_port_config config = config_of("nothere");
+	pid_t child;
+	int status;
+
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -ENODEV);
+	CHECK(strstr(error.text, "`ip link` lists them"));
+	config.netns = "nd-test-no-such-namespace";
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK(strstr(error.text, "`ip netns list`"));
+	veth_add("p0", "p1", 1500);
+	config = config_of("p0");
+	config.mtu = 9000;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK(strstr(error.text, "ip link set p0 mtu 9000"));
+	config = config_of("p0");
+	config.filter = (struct nd_port_filter){ 0 };
+	CHECK(!nd_port_open(&config, &error));
+	CHECK(strstr(error.text, "selects nothing"));
+	child = fork();
+	if (child == 0) {
+		config = config_of("p0");
+		if (setgid(65534) || setuid(65534) || nd_port_open(&config, &error))
+			_exit(1);
+		_exit(strstr(error.text, "CAP_NET_RAW") ? 0 : 2);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	veth_delete("p0");
+}
+
+/* X32: an alternative name works, and the port goes by the canonical one. */
+TEST(nd_packet_open__resolves_an_alternative_name)
+{
+	struct nd_port *a;
+
+	veth_add("p0", "p1", 1500);
+	shell("ip link property add dev p0 altname uplink");
+	a = open_ours("uplink");
+	CHECK_STR(a->name, "p0");
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
+int main(int argc, char **argv)
+{
+	netns_enter();
+	return nd_test_main(argc, argv);
+}
