@@ -35,6 +35,8 @@ enum nd_homa_note {
 	ND_HOMA_NOTE_INCAST = 1,  /* request DATA: keep the unscheduled part of the response small */
 	ND_HOMA_NOTE_DONE = 2,    /* RPC_UNKNOWN to a client: ended here, will never be answered */
 	ND_HOMA_NOTE_NO_PORT = 3, /* RPC_UNKNOWN to a client: nobody listens on that port */
+	ND_HOMA_NOTE_TOO_LONG = 4, /* RPC_UNKNOWN to a client: request is above the server's limit */
+	ND_HOMA_NOTE_CANCEL = 5,   /* RPC_UNKNOWN to a server: the client gave the RPC up */
 };
 
 struct nd_homa_header {

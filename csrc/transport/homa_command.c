@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What applications ask for. */
+#include "transport/homa_internal.h"
+
+#include <errno.h>
+
+typedef int handler(struct nd_homa *homa, struct nd_command *command, nd_ns now);
+
+static int do_listen(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	(void)now;
+	if (command->port == 0 || command->port >= ND_HOMA_CLIENT_PORTS)
+		return -EINVAL;
+	if (nd_map_get(&homa->ports, command->port) != ND_NONE)
+		return -EADDRINUSE;
+	return nd_map_set(&homa->ports, command->port, command->app) ? 0 : -ENOBUFS;
+}
+
+static int do_unlisten(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	(void)now;
+	if (nd_map_get(&homa->ports, command->port) != command->app)
+		return -ENOENT;
+	nd_map_remove(&homa->ports, command->port);
+	return 0;
+}
+
+static int check_length(struct nd_homa *homa, const struct nd_homa_peer *peer, uint32_t bytes)
+{
+	if (bytes > homa->config.message_bytes_max) {
+		homa->counters.message_too_long++;
+		return -EMSGSIZE;
+	}
+	if (!nd_homa_peer_takes(peer, bytes)) {
+		homa->counters.others_too_long++;
+		return -EMSGSIZE;
+	}
+	return 0;
+}
+
+/* Zero is a deadline that nobody can mean. */
+static nd_ns deadline_of(const struct nd_command *command)
+{
+	return command->deadline ? command->deadline : ND_NEVER;
+}
+
+static struct nd_homa_rpc *create_request(struct nd_homa *homa, struct nd_homa_peer *peer,
+					  nd_ns now)
+{
+	struct nd_homa_rpc *rpc = nd_homa_rpc_create(homa, peer, homa->next_id, now);
+
+	if (!rpc) {
+		homa->counters.submits_refused++;
+		return NULL;
+	}
+	homa->next_id += 2;
+	rpc->state = ND_HOMA_OUTGOING;
+	if (homa->config.incast_rpcs && homa->client_rpcs > homa->config.incast_rpcs) {
+		rpc->flags |= RPC_INCAST;
+		homa->counters.incast_flagged++;
+	}
+	return rpc;
+}
+
+static int do_request(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_peer *peer;
+	struct nd_homa_rpc *rpc;
+	int result;
+
+	if (command->port == 0 || command->port >= ND_HOMA_CLIENT_PORTS ||
+	    (command->source_port && command->source_port < ND_HOMA_CLIENT_PORTS))
+		return -EINVAL;
+	peer = nd_homa_peer_get(homa, command->peer, now);
+	if (!peer)
+		return -ENOBUFS;
+	result = check_length(homa, peer, command->bytes);
+	if (result)
+		return result;
+	rpc = create_request(homa, peer, now);
+	if (!rpc)
+		return -ENOBUFS;
+	rpc->app = command->app;
+	rpc->cookie = command->cookie;
+	rpc->deadline = deadline_of(command);
+	rpc->peer_port = command->port;
+	rpc->own_port = command->source_port ? command->source_port
+					     : (uint16_t)(command->app | ND_HOMA_CLIENT_PORTS);
+	nd_homa_out_begin(homa, rpc, command->payload, command->bytes,
+			  nd_homa_peer_rtt_bytes(homa, peer));
+	nd_homa_timer_start(homa, rpc, now);
+	homa->counters.requests_submitted++;
+	command->id = rpc->handle;
+	command->message = rpc->id;
+	return 0;
+}
+
+static struct nd_homa_rpc *find_own(const struct nd_homa *homa, const struct nd_command *command)
+{
+	struct nd_homa_rpc *rpc = nd_homa_rpc_by_handle(homa, command->id);
+
+	return rpc && rpc->app == command->app ? rpc : NULL;
+}
+
+static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_rpc *rpc = find_own(homa, command);
+	uint32_t unscheduled;
+	int result;
+
+	if (!rpc || rpc->state != ND_HOMA_SERVICE || rpc->events & EVENT_REQUEST)
+		return -ENOENT;
+	result = check_length(homa, nd_homa_peer_at(homa, rpc->peer), command->bytes);
+	if (result)
+		return result;
+	unscheduled = nd_homa_peer_rtt_bytes(homa, nd_homa_peer_at(homa, rpc->peer));
+	if (rpc->flags & RPC_INCAST && command->bytes > homa->config.incast_bytes) {
+		unscheduled = nd_min_u32(unscheduled, homa->config.incast_bytes);
+		homa->counters.incast_limited++;
+	}
+	rpc->state = ND_HOMA_REPLYING;
+	rpc->cookie = command->cookie;
+	rpc->deadline = deadline_of(command);
+	nd_homa_out_begin(homa, rpc, command->payload, command->bytes, unscheduled);
+	nd_homa_timer_start(homa, rpc, now);
+	homa->counters.replies_submitted++;
+	return 0;
+}
+
+static int do_cancel(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_rpc *rpc = find_own(homa, command);
+
+	if (!rpc || rpc->state == ND_HOMA_CLOSED || !(command->id & 1) != !(rpc->id & 1) ||
+	    (rpc->id & 1 && !(rpc->flags & RPC_DELIVERED)))
+		return -ENOENT;
+	homa->counters.rpcs_cancelled++;
+	nd_homa_fail(homa, rpc, -ECANCELED, now);
+	return 0;
+}
+
+static int do_release(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_rpc *rpc = find_own(homa, command);
+
+	(void)now;
+	if (!rpc || !(rpc->flags & RPC_LEASED) || rpc->events & (EVENT_REQUEST | EVENT_RESPONSE))
+		return -ENOENT;
+	nd_homa_rpc_release(homa, rpc);
+	nd_homa_rpc_settle(homa, rpc);
+	return 0;
+}
+
+static int do_window(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_peer *peer = nd_homa_peer_get(homa, command->peer, now);
+
+	if (!peer)
+		return -ENOBUFS;
+	if (command->bytes > homa->config.unscheduled_max_bytes)
+		return -EINVAL;
+	peer->rtt_bytes = command->bytes;
+	return 0;
+}
+
+/* The map moves entries when one is taken out, so each find starts over. */
+static bool unlisten_one(struct nd_homa *homa, uint16_t app)
+{
+	for (uint32_t i = 0; i <= homa->ports.mask; i++) {
+		if (homa->ports.slots[i].value == app) {
+			nd_map_remove(&homa->ports, homa->ports.slots[i].key);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int do_detach(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	while (unlisten_one(homa, command->app))
+		;
+	for (uint32_t i = 0; i < homa->rpcs.limit; i++) {
+		if (homa->rpcs.next[i] == ND_POOL_USED &&
+		    nd_homa_rpc_at(homa, i)->app == command->app)
+			nd_homa_rpc_abandon(homa, nd_homa_rpc_at(homa, i), now);
+	}
+	return 0;
+}
+
+int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)
+{
+	static handler *const handlers[] = {
+		[ND_COMMAND_LISTEN] = do_listen,
+		[ND_COMMAND_UNLISTEN] = do_unlisten,
+		[ND_COMMAND_REQUEST] = do_request,
+		[ND_COMMAND_REPLY] = do_reply,
+		[ND_COMMAND_CANCEL] = do_cancel,
+		[ND_COMMAND_RELEASE] = do_release,
+		[ND_COMMAND_DETACH] = do_detach,
+		[ND_COMMAND_WINDOW] = do_window,
+	};
+	struct nd_homa *homa = endpoint;
+
+	if (command->kind >= ND_ARRAY_SIZE(handlers) || !handlers[command->kind])
+		return -EOPNOTSUPP;
+	if (command->app >= homa->config.apps_max)
+		return -EINVAL;
+	return handlers[command->kind](homa, command, now);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The life of an RPC: created, found, closed, reported, freed.
+ *
+ * DESIGN NOTES
+ * 1. An RPC leaves the wire by nd_homa_rpc_close() and nowhere else; its entry is freed by
+ *    nd_homa_rpc_settle() once the application took the last event and released the message.
+ * 2. A server's RPC is known to its application by a handle of entry and generation, so that a
+ *    stale one never names another RPC. A client's even id is unique by itself.
+ */
+#include "transport/homa_internal.h"
+
+#include <errno.h>
+
+uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id)
+{
+	if (!(id & 1))
+		return id;
+	return nd_mix64(id ^ homa->key) + (uint64_t)handle * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct nd_homa_rpc *nd_homa_rpc_find(const struct nd_homa *homa, uint32_t handle, uint64_t id)
+{
+	uint32_t index = nd_map_get(&homa->rpc_map, nd_homa_key(homa, handle, id));
+	struct nd_homa_rpc *rpc;
+
+	if (index == ND_NONE)
+		return NULL;
+	rpc = nd_homa_rpc_at(homa, index);
+	if (rpc->id != id || nd_homa_peer_at(homa, rpc->peer)->handle != handle)
+		return NULL;
+	return rpc->state == ND_HOMA_CLOSED ? NULL : rpc;
+}
+
+static uint64_t server_handle(uint32_t index, uint32_t generation)
+{
+	return (uint64_t)generation << 32 | (uint64_t)index << 1 | 1;
+}
+
+struct nd_homa_rpc *nd_homa_rpc_by_handle(const struct nd_homa *homa, uint64_t handle)
+{
+	uint32_t index = handle & 1 ? (uint32_t)handle >> 1 : nd_map_get(&homa->rpc_map, handle);
+	struct nd_homa_rpc *rpc;
+
+	if (index >= homa->rpcs.limit || homa->rpcs.next[index] != ND_POOL_USED)
+		return NULL;
+	rpc = nd_homa_rpc_at(homa, index);
+	return rpc->handle == handle ? rpc : NULL;
+}
+
+struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
+				       nd_ns now)
+{
+	uint64_t key = nd_homa_key(homa, peer->handle, id);
+	struct nd_homa_rpc *rpc;
+	uint32_t generation, index;
+
+	if (nd_map_get(&homa->rpc_map, key) != ND_NONE)
+		return NULL;
+	index = nd_pool_get(&homa->rpcs);
+	if (index == ND_NONE)
+		return NULL;
+	rpc = nd_homa_rpc_at(homa, index);
+	generation = rpc->generation + 1;
+	*rpc = (struct nd_homa_rpc){
+		.id = id,
+		.handle = id & 1 ? server_handle(index, generation) : id,
+		.deadline = ND_NEVER,
+		.quiet_since = now,
+		.peer = nd_pool_index(&homa->peers, peer),
+		.age = homa->next_age++,
+		.generation = generation,
+		.in = { .gaps = ND_NONE },
+		.order = { .key = ND_NEVER },
+	};
+	nd_map_set(&homa->rpc_map, key, index);
+	nd_homa_peer_use(homa, peer);
+	peer->rpcs++;
+	if (id & 1) {
+		peer->server_rpcs++;
+		homa->server_rpcs++;
+	} else {
+		homa->client_rpcs++;
+	}
+	return rpc;
+}
+
+void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
+{
+	if (!rpc->events)
+		nd_homa_list_append(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS,
+				    nd_homa_rpc_index(homa, rpc));
+	rpc->events |= event;
+}
+
+static void drop_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
+{
+	rpc->events &= (uint8_t)~event;
+	if (!rpc->events)
+		nd_homa_list_remove(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS,
+				    nd_homa_rpc_index(homa, rpc));
+}
+
+void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	homa->rx.put(homa->rx.context, rpc->app, rpc->in.memory, rpc->in.bytes);
+	rpc->in.memory = NULL;
+	rpc->flags &= (uint8_t)~RPC_LEASED;
+	nd_homa_in_feed(homa, rpc->app);
+}
+
+/* A request that the application has not seen needs no answer and no report. */
+static void withdraw_request(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	drop_event(homa, rpc, EVENT_REQUEST);
+	if (rpc->flags & RPC_LEASED)
+		nd_homa_rpc_release(homa, rpc);
+}
+
+static void leave_counts(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
+
+	if (!nd_homa_is_server(rpc)) {
+		homa->client_rpcs--;
+		return;
+	}
+	homa->server_rpcs--;
+	peer->server_rpcs--;
+	nd_map_remove(&homa->rpc_map, nd_homa_key(homa, peer->handle, rpc->id));
+	if (rpc->flags & RPC_DELIVERED)
+		nd_homa_done_add(homa, peer, rpc->id, now);
+}
+
+void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event, int error,
+		       nd_ns now)
+{
+	nd_assert(rpc->state != ND_HOMA_CLOSED && rpc->state != ND_HOMA_FREE);
+	rpc->state_failed = rpc->state;
+	rpc->state = ND_HOMA_CLOSED;
+	rpc->error = error;
+	nd_heap_remove(&homa->timers, nd_homa_rpc_index(homa, rpc));
+	nd_homa_control_drop(homa, rpc, UINT8_MAX);
+	nd_homa_out_end(homa, rpc);
+	nd_homa_in_end(homa, rpc);
+	leave_counts(homa, rpc, now);
+	if (rpc->events & EVENT_REQUEST)
+		withdraw_request(homa, rpc);
+	else if (event)
+		nd_homa_rpc_event(homa, rpc, event);
+	if (error)
+		homa->counters.rpcs_failed++;
+	nd_homa_rpc_settle(homa, rpc);
+}
+
+void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	if (rpc->state != ND_HOMA_CLOSED) {
+		nd_homa_tell_end(homa, rpc, ND_HOMA_NOTE_DONE);
+		nd_homa_rpc_close(homa, rpc, 0, -ECANCELED, now);
+	}
+	if (rpc->state == ND_HOMA_FREE)
+		return;
+	if (rpc->events)
+		drop_event(homa, rpc, rpc->events);
+	if (rpc->flags & RPC_LEASED)
+		nd_homa_rpc_release(homa, rpc);
+	nd_homa_rpc_settle(homa, rpc);
+}
+
+void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	if (rpc->state != ND_HOMA_CLOSED || rpc->events || rpc->flags & RPC_LEASED)
+		return;
+	if (!nd_homa_is_server(rpc))
+		nd_map_remove(&homa->rpc_map, rpc->id);
+	nd_homa_peer_at(homa, rpc->peer)->rpcs--;
+	rpc->state = ND_HOMA_FREE;
+	nd_pool_put(&homa->rpcs, nd_homa_rpc_index(homa, rpc));
+}
+
+void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	rpc->quiet_since = now;
+	rpc->attempts = 0;
+	rpc->flags |= RPC_HEARD;
+	rpc->flags &= (uint8_t)~RPC_DOUBTED;
+	if (rpc->flags & RPC_QUIET) {
+		rpc->flags &= (uint8_t)~RPC_QUIET;
+		nd_homa_in_account(homa, rpc);
+		nd_homa_grant_update(homa, rpc);
+	}
+}
+
+static void describe_failure(const struct nd_homa_rpc *rpc, struct nd_event *event)
+{
+	event->error = rpc->error;
+	event->bytes = rpc->in.received;
+	event->detail = (uint32_t)rpc->state_failed | (uint32_t)rpc->attempts << 8 |
+			(uint32_t)rpc->in.level << 16;
+	event->message = (uint64_t)rpc->out.sent << 32 | rpc->out.granted;
+}
+
+static void describe_message(const struct nd_homa_rpc *rpc, struct nd_event *event)
+{
+	event->bytes = rpc->in.bytes;
+	event->payload = rpc->in.memory;
+}
+
+static void describe(const struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint8_t kind,
+		     struct nd_event *event)
+{
+	static const uint8_t kinds[] = {
+		[EVENT_REQUEST] = ND_EVENT_REQUEST,
+		[EVENT_RESPONSE] = ND_EVENT_RESPONSE,
+		[EVENT_SENT] = ND_EVENT_SENT,
+		[EVENT_FAILED] = ND_EVENT_FAILED,
+	};
+
+	*event = (struct nd_event){
+		.kind = kinds[kind],
+		.app = rpc->app,
+		.peer = nd_homa_peer_at(homa, rpc->peer)->handle,
+		.port = nd_homa_is_server(rpc) ? rpc->own_port : rpc->peer_port,
+		.id = rpc->handle,
+		.message = rpc->id,
+		.cookie = rpc->cookie,
+	};
+	if (kind == EVENT_FAILED)
+		describe_failure(rpc, event);
+	else if (kind != EVENT_SENT)
+		describe_message(rpc, event);
+}
+
+uint32_t nd_homa_events(void *endpoint, struct nd_event *out, uint32_t limit)
+{
+	struct nd_homa *homa = endpoint;
+	uint32_t count = 0;
+
+	while (count < limit && homa->lists[LIST_EVENTS].first != ND_NONE) {
+		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, homa->lists[LIST_EVENTS].first);
+		uint8_t kind = (uint8_t)(rpc->events & -rpc->events);
+
+		describe(homa, rpc, kind, &out[count++]);
+		drop_event(homa, rpc, kind);
+		nd_homa_rpc_settle(homa, rpc);
+	}
+	return count;
+}
