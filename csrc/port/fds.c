@@ -64,7 +64,7 @@ static bool is_stale(const char *name, const struct sockaddr_un *address, sockle
 int nd_fds_listen(const char *name, struct nd_error *error)
 {
 	struct sockaddr_un address;
-	socklen_t length;
+	socklen_t length = 0;
 	int fd = open_socket(name, &address, &length, error);
 	int bound;
 
@@ -92,7 +92,7 @@ int nd_fds_listen(const char *name, struct nd_error *error)
 int nd_fds_connect(const char *name, struct nd_error *error)
 {
 	struct sockaddr_un address;
-	socklen_t length;
+	socklen_t length = 0;
 	int fd = open_socket(name, &address, &length, error);
 	int code;
 
