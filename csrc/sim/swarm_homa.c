@@ -98,7 +98,8 @@ static void draw_rpc(struct nd_swarm *swarm, struct nd_swarm_rpc *rpc)
 
 	rpc->port = (uint16_t)(1 + nd_rng_below(rng, ND_SWARM_HOMA_SERVICES));
 	rpc->request_bytes = choose_bytes(swarm, rpc->probe);
-	rpc->response_bytes = nd_rng_coin(rng) ? choose_bytes(swarm, rpc->probe) : 1 + nd_rng_below(rng, 200);
+	rpc->response_bytes = nd_rng_coin(rng) ? choose_bytes(swarm, rpc->probe) :
+						 1 + nd_rng_below(rng, 200);
 	rpc->app = (uint8_t)nd_rng_below(rng, swarm->options.apps);
 	rpc->deadline = ND_NEVER;
 	if (tiny && homa->tiny_ports[rpc->client][rpc->server] < ND_SWARM_HOMA_SERVICES) {

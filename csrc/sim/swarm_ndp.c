@@ -274,7 +274,7 @@ static uint32_t choose_side(struct nd_swarm *swarm, uint32_t host)
 void nd_swarm_ndp_end(struct nd_swarm *swarm, uint32_t index, enum nd_command_kind kind)
 {
 	struct nd_swarm_side *side = &swarm->ndp.sides[index];
-	struct nd_command command = { .kind = kind, .app = side->app, .id = side->id };
+	struct nd_command command = { .kind = (uint8_t)kind, .app = side->app, .id = side->id };
 	int rc;
 
 	side->closing = true;

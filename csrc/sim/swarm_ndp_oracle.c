@@ -23,8 +23,8 @@ static struct nd_swarm_side *find_side(struct nd_swarm *swarm, uint32_t host, ui
 	return NULL;
 }
 
-static struct nd_swarm_message *find_message(struct nd_swarm *swarm, const struct nd_swarm_side *side,
-					     uint64_t number)
+static struct nd_swarm_message *find_message(struct nd_swarm *swarm,
+					     const struct nd_swarm_side *side, uint64_t number)
 {
 	struct nd_swarm_ndp *ndp = &swarm->ndp;
 	uint32_t index = (uint32_t)(side - ndp->sides);
