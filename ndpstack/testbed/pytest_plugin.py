@@ -1,6 +1,6 @@
 """The pytest fixture `lab`: builds testbeds for a test and always takes them down.
 
-Enable it in a conftest.py with `pytest_plugins = ["ndpstack.testbed.pytest_plugin"]`. Where
+A conftest.py imports it: `from ndpstack.testbed.pytest_plugin import lab as lab`. Where
 namespaces cannot be made the test is skipped, with the reason.
 """
 
