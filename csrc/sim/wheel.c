@@ -284,3 +284,25 @@ const char *nd_wheel_audit(const struct nd_wheel *wheel)
 		return "wheel: an event is lost";
 	return NULL;
 }
+
+static uint32_t count_kind(const struct nd_wheel *wheel, const uint32_t *heads, uint32_t count,
+			   uint32_t shift, uint32_t kind)
+{
+	uint32_t total = 0;
+
+	for (uint32_t at = 0; at < count; at++) {
+		for (uint32_t i = heads[at]; i != ND_NONE; i = wheel->nodes[i].next)
+			total += wheel->nodes[i].what >> shift == kind;
+	}
+	return total;
+}
+
+uint32_t nd_wheel_count(const struct nd_wheel *wheel, uint32_t shift, uint32_t kind)
+{
+	uint32_t total = count_kind(wheel, wheel->fine, ND_WHEEL_SLOTS, shift, kind) +
+			 count_kind(wheel, wheel->coarse, ND_WHEEL_COARSE_SLOTS, shift, kind);
+
+	for (uint32_t at = wheel->at; at < wheel->count; at++)
+		total += wheel->buffer[at].what >> shift == kind;
+	return total;
+}

@@ -73,6 +73,9 @@ void nd_wheel_put_far(struct nd_wheel *wheel, const struct nd_wheel_event *event
 /* Every pending event is linked exactly once and counted; NULL or what is wrong. O(limit). */
 const char *nd_wheel_audit(const struct nd_wheel *wheel);
 
+/* Pending events of the kind, which is what >> shift. O(pending). */
+uint32_t nd_wheel_count(const struct nd_wheel *wheel, uint32_t shift, uint32_t kind);
+
 static inline uint32_t nd_wheel_pending(const struct nd_wheel *wheel)
 {
 	return wheel->used + (wheel->count - wheel->at);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An egress port: its discipline, and the wire behind it. */
+#include "sim/probe.h"
+#include "sim/state.h"
+
+static inline nd_ps transmission(const struct nd_port *port, const struct nd_packet *packet)
+{
+	return (packet->wire_bytes * port->byte_cost) >> ND_PORT_COST_SHIFT;
+}
+
+/* Puts the packet on the wire at start, when the wire is free. */
+void nd_port_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
+{
+	struct nd_port *port = &sim->ports[number];
+	const struct nd_packet *packet = nd_sim_packet(sim, index);
+
+	port->busy_until = start + transmission(port, packet);
+	port->serving = packet->priority;
+	sim->counters.hops++;
+	if (ND_UNLIKELY(port->flags) && !nd_link_pass(sim, number, index, start))
+		return;
+	nd_sim_put(sim, port->busy_until + port->delay, ND_TODO_ARRIVE, port->peer, index);
+}
+
+void nd_port_serve(struct nd_sim *sim, uint32_t number)
+{
+	struct nd_port *port = &sim->ports[number];
+	struct nd_queue *queue = port->queue;
+	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
+
+	port->waking = false;
+	if (ND_UNLIKELY(index == ND_NONE))
+		return;
+	nd_port_launch(sim, number, index, sim->now);
+	if (queue->packets) {
+		port->waking = true;
+		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+	}
+}
+
+/* What the discipline did not keep. */
+static void shed(struct nd_sim *sim, uint32_t number, const struct nd_shed *shed)
+{
+	uint32_t next;
+
+	for (uint32_t index = shed->dropped; index != ND_NONE; index = next) {
+		next = nd_sim_packet(sim, index)->next;
+		sim->counters.dropped_packets++;
+		nd_probe_record(sim, ND_SIM_RECORD_DROP, number, index, sim->now);
+		nd_pool_put(&sim->pool, index);
+	}
+	for (uint32_t index = shed->returned; index != ND_NONE; index = next) {
+		next = nd_sim_packet(sim, index)->next;
+		sim->counters.bounced_packets++;
+		nd_probe_record(sim, ND_SIM_RECORD_BOUNCE, number, index, sim->now);
+		nd_switch_forward(sim, nd_topology_port_node(&sim->topology, number), index);
+	}
+}
+
+void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
+{
+	struct nd_port *port = &sim->ports[number];
+	struct nd_queue *queue = port->queue;
+	struct nd_shed left = { .dropped = ND_NONE, .returned = ND_NONE };
+	enum nd_verdict verdict;
+
+	if (ND_UNLIKELY(port->flags & ND_PORT_WATCHED))
+		nd_probe_before_enqueue(sim, number, index);
+	verdict = queue->ops->enqueue(queue, index, sim->now_ns, &left);
+	if (ND_UNLIKELY(port->flags & ND_PORT_WATCHED))
+		nd_probe_after_enqueue(sim, number, index, verdict);
+	if (ND_UNLIKELY(left.dropped != ND_NONE || left.returned != ND_NONE))
+		shed(sim, number, &left);
+	if (port->waking || !queue->packets)
+		return;
+	if (sim->now >= port->busy_until) {
+		nd_port_serve(sim, number);
+	} else {
+		port->waking = true;
+		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+	}
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of a simulation, shared by the files that make one up: sim (loop), port (links),
+ * switch (forwarding), host (endpoints), app (flows), probe (watching).
+ *
+ * DESIGN NOTES
+ * 1. A packet in flight is in the pool and in no list; the event that brings it to the next node
+ *    names it. So a hop costs one event, plus one when its port has more to send.
+ * 2. A port's end of transmission is only scheduled when something waits for it.
+ * 3. Data packets carry which flow they belong to in the value of their payload pointer, which
+ *    nobody follows because endpoints without rx memory only handle lengths. Engines add the
+ *    offset to it, so the upper half is the flow and the lower half the offset.
+ * 4. What is rarely used (faults, phantom queues, probes) hangs on port flags that are zero on a
+ *    plain port, so that the common path tests one byte.
+ */
+#ifndef ND_SIM_STATE_H
+#define ND_SIM_STATE_H
+
+#include "base/pool.h"
+#include "base/rng.h"
+#include "sim/keep.h"
+#include "sim/sim.h"
+#include "sim/wheel.h"
+
+/* event.what: kind in the upper bits, host, port, node or flow in the lower ones. */
+#define ND_TODO_SHIFT 28
+#define ND_TODO_MASK ((1u << ND_TODO_SHIFT) - 1)
+
+enum nd_todo {
+	ND_TODO_ARRIVE,  /* node: packet arg is there, last bit included */
+	ND_TODO_SERVE,   /* port: the wire is free and something waits */
+	ND_TODO_NIC,     /* host: the NIC has room and the endpoints may have packets */
+	ND_TODO_TIMER,   /* host: a deadline of an endpoint */
+	ND_TODO_RECEIVE, /* host: packet arg has passed the software delay */
+	ND_TODO_FLOWS,   /* the next flows in order of start time */
+	ND_TODO_START,   /* flow: triggered, and its delay is over */
+	ND_TODO_CHANGE,  /* the next changes of links */
+};
+
+/* port.flags: why a launch takes the long way. */
+enum {
+	ND_PORT_DOWN = 1 << 0,
+	ND_PORT_FAULTY = 1 << 1,  /* loses or spoils packets */
+	ND_PORT_PHANTOM = 1 << 2,
+	ND_PORT_WATCHED = 1 << 3, /* a probe or the wire check looks at what is sent */
+	ND_PORT_JITTER = 1 << 4,  /* a NIC whose software takes a varying time to send */
+};
+
+#define ND_PORT_COST_SHIFT 20
+
+struct nd_port {
+	_Alignas(64)
+	struct nd_queue *queue; /* NULL: a host's NIC, whose packets come from the endpoints */
+	nd_ps busy_until;       /* when the wire is free */
+	uint64_t byte_cost;     /* ps a byte, in 1/2^20 */
+	nd_ps delay;            /* propagation, plus latency of the switch it leads to */
+	uint32_t peer;          /* node it leads to */
+	bool waking;            /* a SERVE or NIC event is pending */
+	uint8_t flags;
+	uint8_t serving;        /* priority of the packet on the wire, or last on it */
+	uint8_t tier;
+	struct nd_port_extra *extra; /* when flags need it */
+};
+
+_Static_assert(sizeof(struct nd_port) == 64, "a port is one cache line");
+
+/* What a plain port has no need of. */
+struct nd_port_extra {
+	struct nd_rng rng;
+	uint32_t loss;        /* probability of losing a packet, in 1/2^32 */
+	uint32_t corrupt;     /* probability of spoiling a byte, in 1/2^48 */
+	nd_ps arrived_at;     /* packets stay in order when delays vary */
+	struct nd_phantom *phantom;
+};
+
+struct nd_switch {
+	struct nd_rng rng;
+	uint64_t salt; /* of the flow hash */
+	uint32_t turn; /* round robin */
+};
+
+struct nd_host {
+	_Alignas(64)
+	void *endpoints[ND_SIM_ENGINES_MAX];
+	nd_ps timer_at;      /* the event that counts */
+	nd_ps timer_later;   /* one that was overtaken and is still pending */
+	nd_ps received_at;   /* software hands packets over in order */
+	nd_ps slack;         /* how far the wire may be booked when a packet is handed over */
+	uint8_t turn;        /* endpoint that is asked first for data */
+};
+
+/* Progress of one flow. */
+struct nd_progress {
+	uint64_t id;         /* connection or RPC at the source */
+	uint64_t unsent;     /* bytes not yet handed to the engine */
+	uint64_t unreceived; /* bytes not yet arrived in whole messages */
+	uint32_t messages;   /* handed to the engine and not yet ended */
+	uint32_t spare;
+};
+
+/* Side record of a packet for the delay probe, by pool index. */
+struct nd_packet_delay {
+	nd_ps queued_ps;
+	uint32_t blocked_ns; /* of the wait that has begun: for a less urgent packet in service */
+	uint32_t lag_ns;
+	uint32_t wait_ns;
+};
+
+/* A host as a receiver, for the waste probe. */
+struct nd_waste {
+	uint32_t open;       /* messages begun and not ended */
+	nd_ps open_since;
+	nd_ps idle_mark;     /* last hop's busy time up to open_since */
+};
+
+struct nd_probe_state {
+	uint64_t *goodput;
+	uint32_t goodput_rows;
+	struct nd_sim_depth *depths;
+	uint32_t *depth_bytes; /* of each queue when it changed last */
+	struct nd_packet_delay *delays;
+	nd_ps *busy;           /* transmission time of each host's last hop */
+	struct nd_waste *wastes;
+	struct nd_sim_record *records;
+	uint32_t record_count;
+	uint64_t record_lost;
+	void *pcap;            /* FILE */
+	uint64_t priority_bytes[16];
+};
+
+struct nd_sim {
+	struct nd_wheel wheel;
+	struct nd_pool pool;
+	nd_ps now;
+	nd_ns now_ns;
+	uint64_t trace_hash;
+	struct nd_port *ports;
+	struct nd_topology topology;
+	struct nd_switch *switches;
+	struct nd_host *hosts;
+	uint32_t route;
+	uint32_t fresh;        /* packet that an endpoint may fill in next */
+	uint32_t engine_count;
+	uint32_t unfinished;   /* flows that the run waits for */
+	uint64_t tag;          /* payload value of the packet being received, or 0 */
+	struct nd_sim_counters counters;
+
+	struct nd_flow *flows;
+	struct nd_flow_row *rows;
+	struct nd_progress *progress;
+	uint32_t flow_count;
+	uint32_t awaited;      /* flows that are not background */
+	uint32_t *by_start;    /* flows without trigger in order of start */
+	uint32_t by_start_count;
+	uint32_t by_start_next;
+	struct nd_trigger *triggers; /* needs counts down */
+	uint32_t *trigger_first;     /* where each trigger's flows begin in trigger_flows */
+	uint32_t *trigger_flows;
+	uint32_t trigger_count;
+
+	struct nd_sim_config config;
+	struct nd_sim_engine engines[ND_SIM_ENGINES_MAX];
+	struct nd_sim_change *changes;
+	uint32_t change_next;
+	struct nd_sim_host_row *host_rows;
+	struct nd_queue_counters *queue_counters; /* of switch ports, from port number hosts on */
+	struct nd_rng *delay_rngs; /* of each host */
+	struct nd_probe_state probe;
+	struct nd_keep keep; /* all memory of the simulation */
+	char error[ND_ERROR_TEXT_BYTES];
+	int status;
+};
+
+/* payload value of a flow's packets: see DESIGN NOTES 3. */
+static inline const uint8_t *nd_sim_tag(uint32_t flow, bool reply)
+{
+	return (const uint8_t *)(uintptr_t)(((uint64_t)flow * 2 + reply + 1) << 32);
+}
+
+/* Flow of a packet or of sim->tag, or ND_NONE. */
+static inline uint32_t nd_sim_tag_flow(uint64_t tag)
+{
+	return tag ? (uint32_t)(((tag >> 32) - 1) >> 1) : ND_NONE;
+}
+
+static inline bool nd_sim_tag_is_reply(uint64_t tag)
+{
+	return ((tag >> 32) - 1) & 1;
+}
+
+static inline uint64_t nd_sim_packet_tag(const struct nd_packet *packet)
+{
+	return (uint64_t)(uintptr_t)packet->payload;
+}
+
+static inline struct nd_packet *nd_sim_packet(const struct nd_sim *sim, uint32_t index)
+{
+	return (struct nd_packet *)(void *)sim->pool.items + index;
+}
+
+static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo, uint32_t place,
+			      uint32_t arg)
+{
+	nd_wheel_put(&sim->wheel, time, (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+}
+
+/* port.c */
+void nd_port_offer(struct nd_sim *sim, uint32_t port, uint32_t index);
+void nd_port_serve(struct nd_sim *sim, uint32_t port);
+void nd_port_launch(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
+
+/* switch.c */
+void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index);
+
+/* host.c */
+void nd_host_arrive(struct nd_sim *sim, uint32_t host, uint32_t index);
+void nd_host_receive(struct nd_sim *sim, uint32_t host, uint32_t index);
+void nd_host_timer(struct nd_sim *sim, uint32_t host);
+void nd_host_nic(struct nd_sim *sim, uint32_t host);
+/* After a command: events, packets, deadline. */
+void nd_host_settle(struct nd_sim *sim, uint32_t host);
+
+/* app.c */
+void nd_app_start_due(struct nd_sim *sim);
+void nd_app_start(struct nd_sim *sim, uint32_t flow);
+void nd_app_event(struct nd_sim *sim, uint32_t host, uint32_t engine,
+		  const struct nd_event *event);
+
+/* link.c: delays */
+nd_ps nd_delay_sample(struct nd_rng *rng, const struct nd_sim_delay *delay);
+
+/* link.c */
+bool nd_link_pass(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
+void nd_link_change_due(struct nd_sim *sim);
+uint64_t nd_link_byte_cost(uint64_t rate_bps);
+
+#endif
