@@ -11,6 +11,8 @@ SHELL := /bin/bash
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
+# The sources in the current folder must not hide the package that is installed.
+export PYTHONSAFEPATH := 1
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -20,10 +22,12 @@ $(VENV)/ready: pyproject.toml deploy/install-packages
 	python3 -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --group test --group lint --group build
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
-dev: $(VENV)/ready ## Install what is missing and build in place
+# Not editable: such an install rebuilds on every import, which tests that start processes by the
+# dozen cannot afford. The build directory is kept, so this takes seconds.
+dev: $(VENV)/ready ## Install what is missing, build, and install into .venv
+	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build/python .
 
 test: dev test-c test-sanitize test-python lint ## Run every test
 
@@ -43,7 +47,7 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 		meson test -C build-sanitize --print-errorlogs
 
 test-python: dev ## Python tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/pytest -n 2
 
 lint: dev ## ruff and mypy
 	ruff check .
