@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-c test-sanitize test-python lint clean
+.PHONY: help dev stubs wheel test test-c test-sanitize test-python lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -28,6 +28,9 @@ $(VENV)/ready: pyproject.toml deploy/install-packages
 # dozen cannot afford. The build directory is kept, so this takes seconds.
 dev: $(VENV)/ready ## Install what is missing, build, and install into .venv
 	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build/python .
+
+stubs: dev ## Rewrite ndpstack/_core.pyi after a change of core.cdef.h
+	python bindings/make_stubs.py
 
 test: dev test-c test-sanitize test-python lint ## Run every test
 
@@ -52,7 +55,7 @@ test-python: dev ## Python tests
 lint: dev ## ruff and mypy
 	ruff check .
 	ruff format --check .
-	mypy ndpstack switchd tests
+	mypy ndpstack switchd bindings tests
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build build-gcc build-clang build-sanitize dist
