@@ -1,0 +1,99 @@
+"""Finds the subcommand, imports only its module, and turns user mistakes into one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+from ndpstack import __version__
+from ndpstack._errors import UserError
+from ndpstack.cli._exit import MEANINGS, Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Command(NamedTuple):
+    """A subcommand that is not imported yet."""
+
+    module: str
+    summary: str
+
+
+class CommandModule(Protocol):
+    """What a subcommand's module offers."""
+
+    configure: Callable[[argparse.ArgumentParser], None]
+    """Adds the command's arguments; `--json` is there already."""
+    execute: Callable[[argparse.Namespace], int]
+    """Does it; returns the exit code, raises UserError for the user's mistakes."""
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def _epilog() -> str:
+    lines = [f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items()]
+    return "exit codes:\n" + "\n".join(lines)
+
+
+def _wanted(argv: Sequence[str]) -> str | None:
+    """The subcommand named on the command line, before anything is parsed."""
+    return next((word for word in argv if word in COMMANDS), None)
+
+
+def build_parser(wanted: str | None) -> argparse.ArgumentParser:
+    """The parser with the arguments of the wanted subcommand; of the others only the names."""
+    parser = argparse.ArgumentParser(
+        prog="ndpstack",
+        description="NDP and Homa in userspace: run, simulate, test and measure.",
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ndpstack {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=command.summary,
+            description=f"{command.summary}.",
+            epilog=_epilog(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.add_argument("--json", action="store_true", help="print one JSON document, no tables")
+        if name == wanted:
+            module = cast("CommandModule", import_module(command.module))
+            module.configure(sub)
+            sub.set_defaults(execute=module.execute)
+    return parser
+
+
+def _execute(argv: Sequence[str]) -> int:
+    parser = build_parser(_wanted(argv))
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return Exit.USAGE
+    execute: Callable[[argparse.Namespace], int] = arguments.execute
+    code = execute(arguments)
+    sys.stdout.flush()
+    return code
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the console script."""
+    try:
+        return _execute(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        print(f"ndpstack: {error}", file=sys.stderr)
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        print("ndpstack: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone; what it did not want to read is no error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
