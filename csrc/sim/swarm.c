@@ -11,7 +11,7 @@
 
 #define EVENTS_MAX 5000000        /* of one run; more is a storm */
 #define SETTLE_NS (20 * ND_SEC)   /* all that is outstanding ends within it */
-#define PROBE_NS (20 * ND_SEC)    /* new messages get across within it */
+#define SETTLE_RTTS 500           /* ... and so many round trips */
 #define REST_NS (60 * ND_SEC)     /* everything is at rest within it */
 #define NETWORK_AUDIT_EVENTS 4096 /* between two audits of every queue */
 
@@ -61,6 +61,8 @@ static int configure(struct nd_swarm *swarm)
 			continue;
 		memset(swarm->configs[p], 0, ND_SWARM_CONFIG_BYTES);
 		protocol->configure(&swarm->options, swarm->configs[p]);
+		swarm->homa.at_least_once |= protocol->runs_again &&
+					     protocol->runs_again(swarm->configs[p]);
 		if (protocol->ops->check(swarm->configs[p], &why) != 0) {
 			nd_swarm_fail(swarm, "%s refuses its configuration: %s", protocol->ops->name,
 				      why);
@@ -218,9 +220,10 @@ static void verify(struct nd_swarm *swarm)
 }
 
 /* Runs until nothing is outstanding; what is so at the limit is a failure. */
-static void settle(struct nd_swarm *swarm, nd_ns limit)
+static void settle(struct nd_swarm *swarm)
 {
-	nd_ns until = swarm->loop.now + limit;
+	nd_ns until = swarm->loop.now + SETTLE_NS +
+		      SETTLE_RTTS * nd_swarm_options_rtt_ns(&swarm->options);
 
 	while (outstanding(swarm) != 0 && step(swarm, until))
 		;
@@ -279,14 +282,14 @@ static void safety(struct nd_swarm *swarm)
 static void liveness(struct nd_swarm *swarm)
 {
 	nd_swarm_fault_stop(swarm);
-	settle(swarm, SETTLE_NS);
+	settle(swarm);
 	each_protocol(swarm, false);
-	settle(swarm, PROBE_NS);
+	settle(swarm);
 	if (!swarm->report.ok)
 		return;
 	swarm->finishing = true;
 	each_protocol(swarm, true);
-	settle(swarm, PROBE_NS);
+	settle(swarm);
 }
 
 static void rest(struct nd_swarm *swarm)

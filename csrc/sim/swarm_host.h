@@ -22,6 +22,8 @@ struct nd_swarm_protocol {
 	const struct nd_transport_ops *ops;
 	/* Fills in a config that ops->check accepts; options->config seeds what it varies. */
 	void (*configure)(const struct nd_swarm_options *options, void *config);
+	/* True when a request may come to its server's application again (NULL: never). */
+	bool (*runs_again)(const void *config);
 	/* Rules of the protocol that show on the wire: every packet sent and received. */
 	void (*watch_sent)(struct nd_swarm *swarm, uint32_t host, const struct nd_packet *packet);
 	void (*watch_received)(struct nd_swarm *swarm, uint32_t host,

@@ -149,3 +149,12 @@ void nd_swarm_options_draw(struct nd_swarm_options *options, uint64_t seed, uint
 	draw_host_faults(options, &rng);
 	draw_workload(options, &rng);
 }
+
+nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options)
+{
+	uint64_t mbps = (uint64_t)options->link_mbps * nd_min_u32(options->core_percent, 100) *
+			options->slow_path_percent / 10000;
+	nd_ns packet = (nd_ns)(options->mtu + 100) * 8000 / nd_max_u64(mbps, 1);
+
+	return 6 * (nd_ns)options->delay_ns + 4 * (options->buffer_packets + 1) * packet;
+}

@@ -99,6 +99,9 @@ void nd_swarm_options_calm(struct nd_swarm_options *options, uint64_t seed, uint
 /* The option's value by its place in the list. */
 uint32_t *nd_swarm_options_at(struct nd_swarm_options *options, uint32_t at);
 
+/* Longest round trip without faults: all links, and full queues at the slowest of them. */
+nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options);
+
 /* 0, or -EINVAL when there is no option of that name. */
 int nd_swarm_options_set(struct nd_swarm_options *options, const char *name, uint32_t value);
 

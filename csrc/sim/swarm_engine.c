@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Drawing the engines' own settings. */
+#include "sim/swarm_engine.h"
+
+#include "sim/swarm.h"
+#include "transport/homa.h"
+
+#define DRAW(rng, ...) \
+	draw(rng, (const uint32_t[]){ __VA_ARGS__ }, \
+	     (uint32_t)(sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)))
+
+static uint32_t draw(struct nd_rng *rng, const uint32_t *choices, uint32_t count)
+{
+	return choices[nd_rng_below(rng, count)];
+}
+
+/* ---- Homa ---- */
+
+static void vary_homa_priorities(struct nd_homa_config *config, struct nd_rng *rng)
+{
+	config->levels = (uint8_t)DRAW(rng, 8, 8, 4, 2, 1);
+	config->basic = config->levels == 1 && nd_rng_coin(rng);
+	config->own_cutoffs_first = nd_rng_coin(rng);
+	config->first_priority = (uint8_t)nd_rng_below(rng, ND_HOMA_PRIORITIES);
+	config->cutoff_mode = (uint8_t)nd_rng_below(rng, ND_HOMA_CUTOFFS_STATIC + 1);
+	config->unscheduled_levels = (uint8_t)(1 + nd_rng_below(rng, 7));
+	config->scheduled_levels =
+		(uint8_t)nd_rng_below(rng, ND_HOMA_PRIORITIES - config->unscheduled_levels + 1);
+	config->overcommit = (uint8_t)nd_rng_below(rng, ND_HOMA_OVERCOMMIT_MAX + 1);
+	config->learn_messages = DRAW(rng, 1, 20, 200);
+	config->learn_ns = DRAW(rng, 10000, 1000000, 10000000);
+}
+
+static void vary_homa_windows(struct nd_homa_config *config, struct nd_rng *rng)
+{
+	config->rtt_bytes = DRAW(rng, 0, 1, 1000, 9700, 60000);
+	config->window_bytes = DRAW(rng, 0, 0, 2000, 20000, 200000);
+	/* Less than a packet at a time is not wrong, only for ever. */
+	if (config->window_bytes == 0 && config->rtt_bytes < config->mss_bytes)
+		config->window_bytes = config->mss_bytes;
+	config->max_incoming_bytes = DRAW(rng, 0, 65536, 400000);
+	config->window_dynamic = config->max_incoming_bytes && nd_rng_coin(rng);
+	config->send_fifo_permille = DRAW(rng, 0, 50, 500, 1000);
+	config->grant_fifo_permille = DRAW(rng, 0, 50, 500, 1000);
+	config->grant_fifo_bytes = DRAW(rng, 1500, 10000, 100000);
+	config->incast_rpcs = DRAW(rng, 0, 1, 5, 25);
+	config->incast_bytes = DRAW(rng, 0, 320, 5000);
+}
+
+static void vary_homa_limits(struct nd_homa_config *config, struct nd_rng *rng)
+{
+	config->server_rpcs_max = DRAW(rng, 8, 32, 256);
+	config->peer_rpcs_max = DRAW(rng, 4, 16, 256);
+	config->gaps_max = DRAW(rng, 8, 64, 1024);
+	config->message_gaps_max = DRAW(rng, 1, 4, 64);
+	config->replies_max = DRAW(rng, 4, 64, 1024);
+	config->done_max = DRAW(rng, 64, 512, 4096);
+	config->resend_ns = DRAW(rng, 200000, 1000000, 5000000);
+	config->cutoffs_ns = DRAW(rng, 1, 100000, 1000000);
+	config->at_least_once = false;
+	config->unknown_resend = nd_rng_below(rng, 4) == 0;
+}
+
+static void configure_homa(const struct nd_swarm_options *options, void *out)
+{
+	struct nd_rng rng = nd_rng_make(options->config, 20);
+	nd_ns rtt = nd_swarm_options_rtt_ns(options);
+	struct nd_homa_config config =
+		nd_homa_config_default((uint64_t)options->link_mbps * 1000000, options->mtu);
+
+	config.message_bytes_max = options->message_max;
+	config.rpcs_max = 512;
+	config.server_rpcs_max = 256;
+	config.peers_max = 16;
+	config.ports_max = 32;
+	config.apps_max = ND_SWARM_APPS_MAX;
+	config.gaps_max = 1024;
+	config.done_max = 4096;
+	if (options->config) {
+		vary_homa_priorities(&config, &rng);
+		vary_homa_windows(&config, &rng);
+		vary_homa_limits(&config, &rng);
+	}
+	/* A peer that is only slow must not be taken for dead. */
+	config.resend_ns = nd_max_u64(config.resend_ns, 2 * rtt);
+	config.need_ack_ns = nd_max_u64(config.need_ack_ns, 2 * rtt);
+	config.need_ack_ns_max = nd_max_u64(config.need_ack_ns_max, config.need_ack_ns);
+	*(struct nd_homa_config *)out = config;
+}
+
+static bool homa_runs_again(const void *config)
+{
+	return ((const struct nd_homa_config *)config)->at_least_once;
+}
+
+static const struct nd_swarm_protocol homa = {
+	.ops = &nd_homa_ops,
+	.configure = configure_homa,
+	.runs_again = homa_runs_again,
+	.start = nd_swarm_homa_start,
+	.event = nd_swarm_homa_event,
+	.action = nd_swarm_homa_action,
+	.restarted = nd_swarm_homa_restarted,
+	.detached = nd_swarm_homa_detached,
+	.probe = nd_swarm_homa_probe,
+	.finish = nd_swarm_homa_finish,
+	.outstanding = nd_swarm_homa_outstanding,
+	.verify = nd_swarm_homa_verify,
+};
+
+_Static_assert(sizeof(struct nd_homa_config) <= ND_SWARM_CONFIG_BYTES, "a config fits");
+
+const struct nd_swarm_protocol *const nd_swarm_engines[ND_SWARM_PROTOCOLS] = { NULL, &homa };
