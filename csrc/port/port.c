@@ -4,6 +4,7 @@
 
 #include "port/memory.h"
 #include "port/packet.h"
+#include "port/xdp.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct nd_port *nd_port_opener(const struct nd_port_config *config,
 static nd_port_opener *const openers[] = {
 	[ND_PORT_MEMORY] = nd_memory_open,
 	[ND_PORT_PACKET] = nd_packet_open,
+	[ND_PORT_XDP] = nd_xdp_open,
 };
 
 static int check_filter(const struct nd_port_config *config, struct nd_error *error)

@@ -99,12 +99,105 @@ static inline uint32_t send_udp_frames(struct nd_port *port, uint32_t first, uin
 	return room;
 }
 
+/* Puts a VLAN tag into a frame that is written. */
+static inline void insert_tag(struct nd_frame *frame, uint16_t type, uint16_t tag)
+{
+	memmove(frame->data + 16, frame->data + 12, frame->bytes - 12);
+	put_u16(frame->data + 12, type);
+	put_u16(frame->data + 14, tag);
+	frame->bytes += 4;
+}
+
+#define FRAME_KINDS 14u
+#define FRAME_KINDS_OURS 7u
+
+/* IPv4 with a header of six words: the UDP header is not where it mostly is. */
+static inline void make_options_frame(struct nd_frame *frame, uint16_t target_port)
+{
+	uint8_t *ip = put_ethernet(frame->data, 0x0800), *udp;
+
+	put_ipv4(ip, 17, 4 + 8 + 30);
+	ip[0] = 0x46;
+	put_u16(ip + 10, 0);
+	memset(ip + 20, 1, 4);
+	put_u16(ip + 10, (uint16_t)~ones_sum(ip, 24, 0));
+	udp = put_udp(ip + 24, target_port, 30);
+	memset(udp, 0, 30);
+	frame->bytes = 14 + 24 + 8 + 30;
+}
+
+/*
+ * Sends one frame of each kind that matters: first those that belong to a stack on the port, then
+ * those that are the kernel's.
+ */
+static inline uint32_t send_kinds(struct nd_port *port, uint16_t our_port)
+{
+	struct nd_frame frames[FRAME_KINDS], *f = frames;
+
+	CHECK_EQ(nd_port_reserve(port, frames, FRAME_KINDS), FRAME_KINDS);
+	make_udp_frame(f++, 60, our_port, 1);
+	put_ipv4(put_ethernet(f->data, 0x0800), 146, 40);
+	f++->bytes = 74;
+	put_ipv6(put_ethernet(f->data, 0x86dd), 146, 40);
+	f++->bytes = 94;
+	put_udp(put_ipv6(put_ethernet(f->data, 0x86dd), 17, 48), our_port, 40);
+	f++->bytes = 102;
+	make_options_frame(f++, our_port);
+	make_udp_frame(f, 60, our_port, 1);
+	insert_tag(f++, 0x8100, 0xa02a);
+	make_udp_frame(f, 1514, our_port, 1);
+	f++;
+	CHECK_EQ(f - frames, FRAME_KINDS_OURS);
+	make_udp_frame(f++, 60, (uint16_t)(our_port + 1), 1);
+	put_ipv4(put_ethernet(f->data, 0x0800), 6, 40); /* TCP */
+	f++->bytes = 74;
+	memset(put_ethernet(f->data, 0x0806), 0, 28); /* ARP */
+	f++->bytes = 42;
+	put_ethernet(f->data, 0x88b5); /* a header and nothing else is a frame */
+	f++->bytes = 14;
+	make_udp_frame(f, 60, our_port, 1); /* a later fragment has no UDP header */
+	f++->data[21] = 1;
+	make_udp_frame(f, 60, our_port, 1); /* ends within the UDP header */
+	f++->bytes = 36;
+	make_udp_frame(f, 60, our_port, 1); /* ends within the IP header */
+	f++->bytes = 30;
+	CHECK_EQ(f - frames, FRAME_KINDS);
+	nd_port_commit(port, frames, FRAME_KINDS);
+	CHECK_EQ(nd_port_flush(port), 0);
+	return FRAME_KINDS;
+}
+
 static inline uint64_t clock_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Frames that arrive within 100 ms. */
+static inline uint32_t count_arrivals(struct nd_port *port)
+{
+	uint64_t end = clock_ns() + 100000000u;
+	struct nd_frame frames[64];
+	uint32_t count = 0;
+
+	while (clock_ns() < end) {
+		count += nd_port_receive(port, frames, 64);
+		nd_port_release(port);
+	}
+	return count;
+}
+
+/* The next frame, within two seconds; the caller looks at it and releases. */
+static inline struct nd_frame await_frame(struct nd_port *port)
+{
+	uint64_t end = clock_ns() + 2000000000u;
+	struct nd_frame frame = { 0 };
+
+	while (!nd_port_receive(port, &frame, 1))
+		CHECK(clock_ns() < end);
+	return frame;
 }
 
 /* Receives until count UDP frames came, in order and whole, or two seconds passed. */
@@ -131,20 +224,6 @@ static inline uint32_t await_udp_frames(struct nd_port *port, uint32_t first, ui
 		nd_port_release(port);
 	}
 	return got;
-}
-
-/* Nothing more arrives within 30 ms. */
-static inline bool stays_silent(struct nd_port *port)
-{
-	uint64_t end = clock_ns() + 30000000u;
-	struct nd_frame frame;
-	uint32_t count = 0;
-
-	while (clock_ns() < end) {
-		count += nd_port_receive(port, &frame, 1);
-		nd_port_release(port);
-	}
-	return count == 0;
 }
 
 #endif
