@@ -300,10 +300,10 @@ static enum nd_port_state xdp_check(struct nd_port *port, nd_ns now, struct nd_e
 	struct nd_xdp_port *self = nd_xdp_port(port);
 	enum nd_port_state state = nd_device_check(&self->device, self->device_mtu, error);
 
-	if (state != ND_PORT_UP) {
-		self->progress = now; /* nothing is expected to move */
+	if (state != ND_PORT_UP || port->down)
+		self->progress = now; /* nothing was expected to move */
+	if (state != ND_PORT_UP)
 		return state;
-	}
 	if (!is_stuck(self, now))
 		return ND_PORT_UP;
 	port->counters.tx_stuck++;

@@ -408,6 +408,39 @@ TEST(nd_port__keeps_order_between_threads)
 	nd_port_close(b);
 }
 
+static void *receive_elsewhere(void *argument)
+{
+	nd_port_receive(argument, frames, BATCH);
+	return NULL;
+}
+
+/* X26: a ring has one owner; a second thread is a bug that stops at once, unless handed over. */
+TEST(nd_port__has_one_owner_thread)
+{
+	struct nd_port *a, *b;
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	open_pair(&a, &b, "owner");
+	CHECK_EQ(nd_port_receive(a, frames, BATCH), 0);
+	child = fork();
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(1);
+		pthread_create(&thread, NULL, receive_elsewhere, a);
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	nd_port_disown(a);
+	CHECK_EQ(pthread_create(&thread, NULL, receive_elsewhere, a), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	nd_port_close(a);
+	nd_port_close(b);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
