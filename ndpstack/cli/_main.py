@@ -32,7 +32,9 @@ class CommandModule(Protocol):
     """Does it; returns the exit code, raises UserError for the user's mistakes."""
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, Command] = {
+    "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
+}
 
 
 def _epilog() -> str:
