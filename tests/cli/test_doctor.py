@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-
-import pytest
+from typing import TYPE_CHECKING
 
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._main import main
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_missing_interface_fails_and_names_the_remedy(capsys: pytest.CaptureFixture[str]) -> None:
