@@ -4,6 +4,14 @@
 
 static struct world world;
 
+/* ND_TEST_SEEDS=N makes a soak of the seeded cases. */
+static uint64_t seeds(uint64_t usual)
+{
+	const char *text = getenv("ND_TEST_SEEDS");
+
+	return text ? strtoull(text, NULL, 10) : usual;
+}
+
 static void echo(uint32_t bytes)
 {
 	struct nd_homa_config config = world_config();
@@ -63,8 +71,127 @@ TEST(storm__every_rpc_completes_once)
 {
 	struct nd_homa_config config = world_config();
 
-	for (uint64_t seed = 1; seed <= 30; seed++)
+	for (uint64_t seed = 1; seed <= seeds(30); seed++)
 		storm(seed, 2 + (uint32_t)seed % 5, 100, &config);
+}
+
+/* Settings drawn from the seed: every mode and tight limits. */
+static struct nd_homa_config draw_config(struct nd_rng *rng)
+{
+	static const uint8_t levels[] = { 8, 4, 2, 1 };
+	struct nd_homa_config config = world_config();
+
+	config.levels = levels[nd_rng_below(rng, 4)];
+	config.basic = config.levels == 1 && nd_rng_coin(rng);
+	config.overcommit = (uint8_t)nd_rng_below(rng, 4);
+	config.rtt_bytes = 1000 + nd_rng_below(rng, 40000);
+	config.max_incoming_bytes = config.rtt_bytes * (1 + nd_rng_below(rng, 8)) + 2000;
+	config.window_dynamic = nd_rng_coin(rng);
+	config.send_fifo_permille = nd_rng_coin(rng) ? 50 : 0;
+	config.grant_fifo_permille = nd_rng_coin(rng) ? 50 : 0;
+	config.incast_rpcs = nd_rng_coin(rng) ? 5 : 0;
+	config.message_gaps_max = 1 + nd_rng_below(rng, 40);
+	config.learn_messages = 5;
+	config.learn_ns = 100 * ND_USEC;
+	config.cutoff_mode = (uint8_t)nd_rng_below(rng, 3);
+	config.unscheduled_levels = (uint8_t)(1 + nd_rng_below(rng, 7));
+	config.resend_ns = (nd_rng_coin(rng) ? 1 : 5) * ND_MSEC;
+	config.done_max = nd_rng_coin(rng) ? 4096 : 64;
+	return config;
+}
+
+/* What may happen to one RPC; by its client's host and id. */
+struct fate {
+	uint64_t id;
+	uint32_t client;
+	uint32_t runs;
+	uint32_t ends;
+	bool good;
+};
+
+static void follow(struct fate *fates, uint32_t count)
+{
+	for (uint32_t i = 0; i < world.event_count; i++) {
+		const struct nd_event *event = &world.events[i];
+		bool client = !(event->id & 1);
+		bool request = event->kind == ND_EVENT_REQUEST;
+		uint32_t host = client ? event->spare : event->peer - 1u;
+
+		if (!client && !request)
+			continue;
+		for (uint32_t k = 0; k < count; k++) {
+			if (fates[k].client != host ||
+			    fates[k].id != (client ? event->id : event->message - 1))
+				continue;
+			fates[k].runs += request;
+			fates[k].ends += client;
+			fates[k].good |= event->kind == ND_EVENT_RESPONSE;
+		}
+	}
+}
+
+static void disturb(struct nd_rng *rng, const struct fate *fate, uint32_t hosts)
+{
+	uint32_t host = nd_rng_below(rng, hosts);
+
+	if (nd_rng_below(rng, 8) == 0)
+		world_submit(&world, fate->client, &(struct nd_command){
+			.kind = ND_COMMAND_CANCEL, .app = 2, .id = fate->id });
+	if (nd_rng_below(rng, 16) == 0)
+		world.hosts[host].credit = world.hosts[host].credit == INT64_MAX ? INT64_MAX
+										 : 200000;
+	if (nd_rng_below(rng, 32) == 0)
+		world.hosts[host].deaf = !world.hosts[host].deaf;
+}
+
+static uint32_t chaos(uint64_t seed)
+{
+	static struct fate fates[120];
+	struct nd_rng rng = nd_rng_make(seed, 9);
+	struct nd_homa_config config = draw_config(&rng);
+	uint32_t hosts = 2 + nd_rng_below(&rng, 5);
+	uint32_t good = 0;
+
+	world_start(&world, hosts, &config, true, seed);
+	memset(fates, 0, sizeof(fates));
+	world.loss_permille = nd_rng_below(&rng, 100);
+	world.duplicate_permille = nd_rng_below(&rng, 100);
+	world.jitter = nd_rng_below(&rng, 200000);
+	for (uint32_t i = 0; i < hosts; i++)
+		world.hosts[i].credit = nd_rng_coin(&rng) ? INT64_MAX : 300000;
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(fates); i++) {
+		fates[i].client = nd_rng_below(&rng, hosts);
+		fates[i].id = world_request(&world, fates[i].client,
+					    (fates[i].client + 1 + nd_rng_below(&rng, hosts - 1)) % hosts,
+					    nd_rng_below(&rng, 1u << nd_rng_below(&rng, 18)));
+		world_run(&world, world.now + nd_rng_below(&rng, 300000));
+		disturb(&rng, &fates[nd_rng_below(&rng, i + 1)], hosts);
+	}
+	for (uint32_t i = 0; i < hosts; i++)
+		world.hosts[i].deaf = false;
+	world.loss_permille = 0;
+	world_run(&world, world.now + 3 * ND_SEC);
+	world_check_empty(&world);
+	follow(fates, ND_ARRAY_SIZE(fates));
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(fates); i++) {
+		CHECK_EQ(fates[i].ends, 1);
+		CHECK(fates[i].runs <= 1);
+		CHECK(!fates[i].good || fates[i].runs == 1);
+		good += fates[i].good;
+	}
+	world_stop(&world);
+	return good;
+}
+
+/* T1, U4, U10, U26: whatever is lost, an RPC ends once and its handler never runs twice. */
+TEST(chaos__each_rpc_ends_once_and_runs_at_most_once)
+{
+	uint64_t count = seeds(40);
+	uint64_t good = 0;
+
+	for (uint64_t seed = 1; seed <= count; seed++)
+		good += chaos(seed);
+	CHECK(good > count * 60);
 }
 
 int main(int argc, char **argv)

@@ -96,6 +96,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	homa->newest_peer = ND_NONE;
 	homa->oldest_peer = ND_NONE;
 	homa->frozen = ND_NEVER;
+	homa->collapse = (uint8_t)(ND_HOMA_PRIORITIES / config->levels - 1);
 	init_parts(homa, endpoint, nd_rng_u64(&rng));
 	nd_homa_cutoffs_init(homa);
 }

@@ -204,6 +204,7 @@ nd_ns nd_homa_frozen(const void *endpoint);
 	X(memory_stalled, "Messages that found their application out of receive memory.") \
 	X(memory_dropped_bytes, "Message bytes dropped because the application had no memory.") \
 	X(ungranted_bytes, "Bytes that arrived above what we had granted.") \
+	X(ungranted_dropped, "DATA dropped because it was far beyond what we had granted.") \
 	X(claims_clamped, "Messages whose unscheduled claim exceeded unscheduled_max_bytes.") \
 	X(parameter_mismatch, "Peers whose RTTbytes differ from ours, counted once a peer.") \
 	X(duplicate_bytes, "Message bytes that were already here.") \

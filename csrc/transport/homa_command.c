@@ -201,6 +201,7 @@ int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)
 	};
 	struct nd_homa *homa = endpoint;
 
+	homa->now = now;
 	if (command->kind >= ND_ARRAY_SIZE(handlers) || !handlers[command->kind])
 		return -EOPNOTSUPP;
 	if (command->app >= homa->config.apps_max)

@@ -7,29 +7,6 @@
 /* RESEND asks for the highest priority, as HomaModule does. */
 #define RESEND_PRIORITY 7
 
-uint8_t nd_homa_collapse(const struct nd_homa *homa, uint8_t priority)
-{
-	return (uint8_t)(priority | (ND_HOMA_PRIORITIES / homa->config.levels - 1));
-}
-
-void nd_homa_control_want(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t control)
-{
-	if (!rpc->control)
-		nd_homa_list_append(homa, &homa->lists[LIST_CONTROL], LIST_CONTROL,
-				    nd_homa_rpc_index(homa, rpc));
-	rpc->control |= control;
-}
-
-void nd_homa_control_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t control)
-{
-	if (!(rpc->control & control))
-		return;
-	rpc->control &= (uint8_t)~control;
-	if (!rpc->control)
-		nd_homa_list_remove(homa, &homa->lists[LIST_CONTROL], LIST_CONTROL,
-				    nd_homa_rpc_index(homa, rpc));
-}
-
 void nd_homa_reply(struct nd_homa *homa, const struct nd_homa_reply *reply)
 {
 	uint32_t at = homa->reply_first + homa->reply_count;

@@ -74,6 +74,8 @@ static uint32_t fit(struct nd_homa *homa, uint32_t wanted)
 
 static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, uint8_t level)
 {
+	if (rpc->in.granted == rpc->in.received)
+		rpc->quiet_since = homa->now; /* only now is it the peer's turn */
 	rpc->in.granted += bytes;
 	rpc->in.level = level;
 	nd_homa_in_account(homa, rpc);
@@ -172,10 +174,10 @@ static void peer_changed(struct nd_homa *homa, struct nd_homa_peer *peer)
 static void enter(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
-	uint32_t index = nd_homa_rpc_index(homa, rpc);
+	uint32_t index = rpc->index;
 
 	nd_homa_order_insert(homa, peer, index, key_of(rpc));
-	nd_homa_list_append(homa, &homa->lists[LIST_OLDEST], LIST_OLDEST, index);
+	nd_homa_list_append(homa, &homa->lists[LIST_OLDEST], LIST_OLDEST, rpc);
 	if (peer->grantable == index)
 		peer_changed(homa, peer);
 }
@@ -183,11 +185,11 @@ static void enter(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 static void leave(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
-	uint32_t index = nd_homa_rpc_index(homa, rpc);
+	uint32_t index = rpc->index;
 	bool first = peer->grantable == index;
 
 	nd_homa_order_remove(homa, peer, index);
-	nd_homa_list_remove(homa, &homa->lists[LIST_OLDEST], LIST_OLDEST, index);
+	nd_homa_list_remove(homa, &homa->lists[LIST_OLDEST], LIST_OLDEST, rpc);
 	if (first)
 		peer_changed(homa, peer);
 }
@@ -196,7 +198,7 @@ static void leave(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 static void rekey(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
-	uint32_t index = nd_homa_rpc_index(homa, rpc);
+	uint32_t index = rpc->index;
 
 	if (peer->grantable == index) {
 		rpc->order.key = key_of(rpc);
@@ -272,7 +274,7 @@ static void update_member(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 		rekey(homa, rpc);
 	if (moved || homa->stalled)
 		nd_homa_grant_run(homa);
-	else if (peer->rank == ND_NONE || peer->grantable != nd_homa_rpc_index(homa, rpc))
+	else if (peer->rank == ND_NONE || peer->grantable != rpc->index)
 		return;
 	else if (serve(homa, rpc, peer->rank))
 		grant_oldest(homa);

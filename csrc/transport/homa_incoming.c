@@ -20,16 +20,14 @@ static void starve(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	rpc->flags |= RPC_STARVED;
 	homa->starved_count++;
 	homa->counters.memory_stalled++;
-	nd_homa_list_append(homa, &homa->starved[rpc->app], LIST_STARVED,
-			    nd_homa_rpc_index(homa, rpc));
+	nd_homa_list_append(homa, &homa->starved[rpc->app], LIST_STARVED, rpc);
 }
 
 static void end_starving(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	rpc->flags &= (uint8_t)~RPC_STARVED;
 	homa->starved_count--;
-	nd_homa_list_remove(homa, &homa->starved[rpc->app], LIST_STARVED,
-			    nd_homa_rpc_index(homa, rpc));
+	nd_homa_list_remove(homa, &homa->starved[rpc->app], LIST_STARVED, rpc);
 }
 
 void nd_homa_in_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes)
@@ -144,6 +142,8 @@ uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t 
 	uint32_t end = offset + bytes;
 	uint32_t added = 0;
 
+	if (!bytes)
+		return 0;
 	if (offset < rpc->in.end)
 		added = fill_gaps(homa, rpc, offset, nd_min_u32(end, rpc->in.end), payload);
 	if (offset > rpc->in.end) {
@@ -180,24 +180,16 @@ void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rp
 	}
 }
 
-void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *rpc)
-{
-	bool counts = rpc->state != ND_HOMA_CLOSED && !(rpc->flags & (RPC_QUIET | RPC_STARVED));
-	uint32_t bytes = counts ? rpc->in.granted - rpc->in.received : 0;
-
-	homa->incoming += bytes;
-	homa->incoming -= rpc->in.counted;
-	rpc->in.counted = bytes;
-}
-
 void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	if (rpc->flags & RPC_STARVED)
 		end_starving(homa, rpc);
 	while (rpc->in.gaps != ND_NONE)
 		remove_gap(homa, rpc, &rpc->in.gaps);
-	nd_homa_in_account(homa, rpc);
-	nd_homa_grant_remove(homa, rpc);
+	if (rpc->in.counted)
+		nd_homa_in_account(homa, rpc);
+	if (rpc->order.key != ND_NEVER || homa->stalled)
+		nd_homa_grant_remove(homa, rpc);
 	if (rpc->in.memory && !(rpc->flags & RPC_LEASED)) {
 		uint8_t *memory = rpc->in.memory;
 

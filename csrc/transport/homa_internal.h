@@ -96,10 +96,12 @@ struct nd_homa_order {
 
 struct nd_homa_rpc {
 	uint64_t id;        /* even: ours as client; odd: the client's id | 1 */
+	uint64_t key;       /* in nd_homa.rpc_map */
 	uint64_t handle;    /* what the application knows: id of a client, else see nd_homa_handle */
 	uint64_t cookie;
 	nd_ns deadline;     /* of the application */
 	nd_ns quiet_since;  /* last sign of life of the peer, or last packet of ours that asks for one */
+	uint32_t index;     /* of this entry */
 	uint32_t peer;      /* index of struct nd_homa_peer */
 	uint32_t age;       /* counts RPCs; breaks ties */
 	uint32_t generation; /* survives reuse of the entry */
@@ -190,6 +192,7 @@ struct nd_homa {
 	struct nd_homa_config config;
 	struct nd_setup setup;
 	struct nd_rx_memory rx;  /* copy; get is NULL where no bytes are kept */
+	nd_ns now;               /* of the call in progress */
 	uint64_t key;            /* secret of this endpoint's hashes */
 	uint64_t next_id;
 	uint32_t next_age;
@@ -207,7 +210,7 @@ struct nd_homa {
 	uint32_t server_rpcs;
 
 	struct nd_heap ready;        /* messages with DATA to send: fewest remaining bytes first */
-	struct nd_heap ready_oldest; /* ... oldest first */
+	struct nd_heap ready_oldest; /* ... those longer than a packet, oldest first */
 	uint64_t send_fifo_credit;   /* 1/1000 bytes that the oldest one may send out of turn */
 
 	struct nd_heap waiting;      /* peers with grantable messages that are not active */
@@ -237,17 +240,13 @@ struct nd_homa {
 	uint16_t cutoff_version;
 	uint8_t unscheduled_levels;
 	uint8_t scheduled_levels;
+	uint8_t collapse; /* low bits of a priority that do not count */
 	nd_ns frozen;
 };
 
 static inline struct nd_homa_rpc *nd_homa_rpc_at(const struct nd_homa *homa, uint32_t index)
 {
 	return nd_pool_at(&homa->rpcs, index);
-}
-
-static inline uint32_t nd_homa_rpc_index(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
-{
-	return nd_pool_index(&homa->rpcs, rpc);
 }
 
 static inline struct nd_homa_peer *nd_homa_peer_at(const struct nd_homa *homa, uint32_t index)
@@ -260,22 +259,66 @@ static inline bool nd_homa_is_server(const struct nd_homa_rpc *rpc)
 	return rpc->id & 1;
 }
 
-/* homa_list.c: doubly linked lists of RPCs. */
-void nd_homa_list_append(struct nd_homa *homa, struct nd_homa_list *list,
-			 enum nd_homa_list_kind kind, uint32_t index);
-void nd_homa_list_remove(struct nd_homa *homa, struct nd_homa_list *list,
-			 enum nd_homa_list_kind kind, uint32_t index);
+/* Doubly linked lists of RPCs, one link an RPC for each kind. */
+static inline void nd_homa_list_append(struct nd_homa *homa, struct nd_homa_list *list,
+				       enum nd_homa_list_kind kind, struct nd_homa_rpc *rpc)
+{
+	rpc->links[kind] = (struct nd_homa_link){ .next = ND_NONE, .previous = list->last };
+	if (list->last == ND_NONE)
+		list->first = rpc->index;
+	else
+		nd_homa_rpc_at(homa, list->last)->links[kind].next = rpc->index;
+	list->last = rpc->index;
+}
+
+static inline void nd_homa_list_remove(struct nd_homa *homa, struct nd_homa_list *list,
+				       enum nd_homa_list_kind kind, const struct nd_homa_rpc *rpc)
+{
+	const struct nd_homa_link *link = &rpc->links[kind];
+
+	if (link->previous == ND_NONE)
+		list->first = link->next;
+	else
+		nd_homa_rpc_at(homa, link->previous)->links[kind].next = link->next;
+	if (link->next == ND_NONE)
+		list->last = link->previous;
+	else
+		nd_homa_rpc_at(homa, link->next)->links[kind].previous = link->previous;
+}
+
+/* An RPC's key in the map: a client's id is unique by itself, a server's with the address only. */
+static inline uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id)
+{
+	if (!(id & 1))
+		return id;
+	return nd_mix64(id ^ homa->key) + (uint64_t)handle * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 /* homa_peer.c */
-struct nd_homa_peer *nd_homa_peer_find(const struct nd_homa *homa, uint32_t handle);
+static inline struct nd_homa_peer *nd_homa_peer_find(const struct nd_homa *homa, uint32_t handle)
+{
+	uint32_t index = nd_map_get(&homa->peer_map, handle);
+
+	return index == ND_NONE ? NULL : nd_homa_peer_at(homa, index);
+}
+
 /* Finds or makes; NULL when peers_max busy ones are known. */
 struct nd_homa_peer *nd_homa_peer_get(struct nd_homa *homa, uint32_t handle, nd_ns now);
 void nd_homa_peer_use(struct nd_homa *homa, struct nd_homa_peer *peer);
-uint32_t nd_homa_peer_rtt_bytes(const struct nd_homa *homa, const struct nd_homa_peer *peer);
+static inline uint32_t nd_homa_peer_rtt_bytes(const struct nd_homa *homa,
+					      const struct nd_homa_peer *peer)
+{
+	return peer->rtt_bytes ? peer->rtt_bytes : homa->config.rtt_bytes;
+}
+
 /* Remembers that our RPC id is finished, to be told to its server with the next packet. */
 void nd_homa_peer_ack(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
 		      uint16_t own_port, uint16_t server_port);
-bool nd_homa_peer_takes(const struct nd_homa_peer *peer, uint32_t bytes);
+/* May a message of this length be sent to the peer, as far as is known? */
+static inline bool nd_homa_peer_takes(const struct nd_homa_peer *peer, uint32_t bytes)
+{
+	return peer->make != MAKE_OTHER || (bytes >= 1 && bytes <= ND_HOMA_OTHERS_MESSAGE_MAX);
+}
 
 /* homa_done.c: RPCs of peers that have ended. */
 bool nd_homa_done_has(const struct nd_homa *homa, uint32_t handle, uint64_t id, nd_ns now);
@@ -285,7 +328,6 @@ bool nd_homa_done_stale(const struct nd_homa *homa, const struct nd_homa_peer *p
 			nd_ns now);
 
 /* homa_rpc.c */
-uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id);
 struct nd_homa_rpc *nd_homa_rpc_find(const struct nd_homa *homa, uint32_t handle, uint64_t id);
 /* By what the application knows; closed ones too. */
 struct nd_homa_rpc *nd_homa_rpc_by_handle(const struct nd_homa *homa, uint64_t handle);
@@ -316,7 +358,17 @@ uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t 
 /* First range that is missing below in.granted; empty when nothing is. */
 void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint32_t *start,
 			uint32_t *end);
-void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+/* Counts what is granted and not received, unless nothing can be expected now. */
+static inline void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	bool counts = rpc->state != ND_HOMA_CLOSED && !(rpc->flags & (RPC_QUIET | RPC_STARVED));
+	uint32_t bytes = counts ? rpc->in.granted - rpc->in.received : 0;
+
+	homa->incoming += bytes;
+	homa->incoming -= rpc->in.counted;
+	rpc->in.counted = bytes;
+}
+
 void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* Tries again for messages of the application that found no memory. */
 void nd_homa_in_feed(struct nd_homa *homa, uint16_t app);
@@ -350,13 +402,33 @@ void nd_homa_out_end(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns now);
 
 /* homa_control.c */
-void nd_homa_control_want(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t control);
-void nd_homa_control_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t control);
+static inline void nd_homa_control_want(struct nd_homa *homa, struct nd_homa_rpc *rpc,
+					uint8_t control)
+{
+	if (!rpc->control)
+		nd_homa_list_append(homa, &homa->lists[LIST_CONTROL], LIST_CONTROL, rpc);
+	rpc->control |= control;
+}
+
+static inline void nd_homa_control_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc,
+					uint8_t control)
+{
+	if (!(rpc->control & control))
+		return;
+	rpc->control &= (uint8_t)~control;
+	if (!rpc->control)
+		nd_homa_list_remove(homa, &homa->lists[LIST_CONTROL], LIST_CONTROL, rpc);
+}
+
 void nd_homa_reply(struct nd_homa *homa, const struct nd_homa_reply *reply);
 bool nd_homa_transmit_control(struct nd_homa *homa, struct nd_packet *packet);
 void nd_homa_packet_start(struct nd_homa *homa, struct nd_packet *packet, uint32_t target,
 			  uint64_t id, uint8_t type);
-uint8_t nd_homa_collapse(const struct nd_homa *homa, uint8_t priority);
+/* The priority on the wire: adjacent levels become one when there are fewer than eight. */
+static inline uint8_t nd_homa_collapse(const struct nd_homa *homa, uint8_t priority)
+{
+	return priority | homa->collapse;
+}
 
 /* homa_receive.c, homa_receive_data.c */
 void nd_homa_receive(void *endpoint, const struct nd_packet *packet, nd_ns now);

@@ -2,13 +2,6 @@
 /* Peers: found by address, forgotten when idle and room is needed, their unsent acknowledgements. */
 #include "transport/homa_internal.h"
 
-struct nd_homa_peer *nd_homa_peer_find(const struct nd_homa *homa, uint32_t handle)
-{
-	uint32_t index = nd_map_get(&homa->peer_map, handle);
-
-	return index == ND_NONE ? NULL : nd_homa_peer_at(homa, index);
-}
-
 static void unlink_peer(struct nd_homa *homa, struct nd_homa_peer *peer)
 {
 	if (peer->newer == ND_NONE)
@@ -97,11 +90,6 @@ struct nd_homa_peer *nd_homa_peer_get(struct nd_homa *homa, uint32_t handle, nd_
 	return peer;
 }
 
-uint32_t nd_homa_peer_rtt_bytes(const struct nd_homa *homa, const struct nd_homa_peer *peer)
-{
-	return peer->rtt_bytes ? peer->rtt_bytes : homa->config.rtt_bytes;
-}
-
 void nd_homa_peer_ack(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
 		      uint16_t own_port, uint16_t server_port)
 {
@@ -117,9 +105,4 @@ void nd_homa_peer_ack(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t 
 		.peer_port = server_port,
 		.type = ND_HOMA_ACK,
 	});
-}
-
-bool nd_homa_peer_takes(const struct nd_homa_peer *peer, uint32_t bytes)
-{
-	return peer->make != MAKE_OTHER || (bytes >= 1 && bytes <= ND_HOMA_OTHERS_MESSAGE_MAX);
 }

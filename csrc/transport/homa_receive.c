@@ -305,6 +305,7 @@ void nd_homa_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
 	struct nd_homa_peer *peer = nd_homa_peer_find(homa, packet->source);
 	uint32_t kind = (uint32_t)packet->type - ND_HOMA_DATA;
 
+	homa->now = now;
 	if (kind >= ND_ARRAY_SIZE(receivers)) {
 		homa->counters.bad_type++;
 		return;

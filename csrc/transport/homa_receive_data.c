@@ -57,7 +57,6 @@ static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_pee
 	rpc->app = (uint16_t)app;
 	rpc->own_port = packet->homa.target_port;
 	rpc->peer_port = packet->homa.source_port;
-	nd_homa_timer_start(homa, rpc, now);
 	return rpc;
 }
 
@@ -108,18 +107,26 @@ static void begin(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_hom
 			     now);
 }
 
-/* What the sender says that it will send, and what it has sent, needs no grant. */
-static void raise_granted(struct nd_homa *homa, struct nd_homa_rpc *rpc,
+/*
+ * What the sender says that it will send, and what it has sent, needs no grant (some peers know
+ * none). False for bytes so far ahead that they can only be meant to use up our budget.
+ */
+static bool raise_granted(struct nd_homa *homa, struct nd_homa_rpc *rpc,
 			  const struct nd_packet *packet)
 {
 	uint32_t claim = nd_min_u32(packet->homa.length, homa->config.unscheduled_max_bytes);
-	uint32_t end = packet->homa.offset + packet->payload_bytes;
+	uint32_t end = packet->payload_bytes ? packet->homa.offset + packet->payload_bytes : 0;
 
 	rpc->in.granted = nd_max_u32(rpc->in.granted, nd_min_u32(claim, rpc->in.bytes));
-	if (end > rpc->in.granted) {
-		homa->counters.ungranted_bytes += end - rpc->in.granted;
-		rpc->in.granted = end;
+	if (end <= rpc->in.granted)
+		return true;
+	if (end - rpc->in.granted > homa->config.unscheduled_max_bytes) {
+		homa->counters.ungranted_dropped++;
+		return false;
 	}
+	homa->counters.ungranted_bytes += end - rpc->in.granted;
+	rpc->in.granted = end;
+	return true;
 }
 
 static void request_complete(struct nd_homa *homa, struct nd_homa_rpc *rpc)
@@ -128,7 +135,8 @@ static void request_complete(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	rpc->flags |= RPC_DELIVERED;
 	if (rpc->in.memory)
 		rpc->flags |= RPC_LEASED;
-	nd_heap_remove(&homa->timers, nd_homa_rpc_index(homa, rpc));
+	if (nd_heap_has(&homa->timers, rpc->index))
+		nd_heap_remove(&homa->timers, rpc->index);
 	nd_homa_control_drop(homa, rpc, CONTROL_RESEND | CONTROL_GRANT);
 	nd_homa_grant_update(homa, rpc);
 	homa->counters.requests_received++;
@@ -146,24 +154,36 @@ static void response_complete(struct nd_homa *homa, struct nd_homa_peer *peer,
 	nd_homa_rpc_close(homa, rpc, EVENT_RESPONSE, 0, now);
 }
 
+/* Requests of one packet, which are most, never need a timer before their reply. */
+static void watch(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	if (!nd_heap_has(&homa->timers, rpc->index))
+		nd_homa_timer_start(homa, rpc, now);
+}
+
 static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_rpc *rpc,
 		const struct nd_packet *packet, nd_ns now)
 {
-	raise_granted(homa, rpc, packet);
-	if (rpc->flags & RPC_STARVED) {
+	bool granted = raise_granted(homa, rpc, packet);
+
+	if (rpc->flags & RPC_STARVED)
 		homa->counters.memory_dropped_bytes += packet->payload_bytes;
+	if (!granted || rpc->flags & RPC_STARVED) {
+		watch(homa, rpc, now);
 		return;
 	}
 	homa->counters.data_bytes_received += nd_homa_in_add(homa, rpc, packet->homa.offset,
 							     packet->payload_bytes,
 							     packet->payload);
 	nd_homa_in_account(homa, rpc);
-	if (rpc->in.received < rpc->in.bytes)
+	if (rpc->in.received < rpc->in.bytes) {
+		watch(homa, rpc, now);
 		nd_homa_grant_update(homa, rpc);
-	else if (nd_homa_is_server(rpc))
+	} else if (nd_homa_is_server(rpc)) {
 		request_complete(homa, rpc);
-	else
+	} else {
 		response_complete(homa, peer, rpc, now);
+	}
 }
 
 static bool plausible(struct nd_homa *homa, const struct nd_packet *packet)

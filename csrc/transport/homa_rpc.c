@@ -11,13 +11,7 @@
 #include "transport/homa_internal.h"
 
 #include <errno.h>
-
-uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id)
-{
-	if (!(id & 1))
-		return id;
-	return nd_mix64(id ^ homa->key) + (uint64_t)handle * UINT64_C(0x9e3779b97f4a7c15);
-}
+#include <string.h>
 
 struct nd_homa_rpc *nd_homa_rpc_find(const struct nd_homa *homa, uint32_t handle, uint64_t id)
 {
@@ -62,17 +56,18 @@ struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer
 		return NULL;
 	rpc = nd_homa_rpc_at(homa, index);
 	generation = rpc->generation + 1;
-	*rpc = (struct nd_homa_rpc){
-		.id = id,
-		.handle = id & 1 ? server_handle(index, generation) : id,
-		.deadline = ND_NEVER,
-		.quiet_since = now,
-		.peer = nd_pool_index(&homa->peers, peer),
-		.age = homa->next_age++,
-		.generation = generation,
-		.in = { .gaps = ND_NONE },
-		.order = { .key = ND_NEVER },
-	};
+	memset(rpc, 0, sizeof(*rpc));
+	rpc->id = id;
+	rpc->key = key;
+	rpc->handle = id & 1 ? server_handle(index, generation) : id;
+	rpc->deadline = ND_NEVER;
+	rpc->quiet_since = now;
+	rpc->index = index;
+	rpc->peer = nd_pool_index(&homa->peers, peer);
+	rpc->age = homa->next_age++;
+	rpc->generation = generation;
+	rpc->in.gaps = ND_NONE;
+	rpc->order.key = ND_NEVER;
 	nd_map_set(&homa->rpc_map, key, index);
 	nd_homa_peer_use(homa, peer);
 	peer->rpcs++;
@@ -88,8 +83,7 @@ struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer
 void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
 {
 	if (!rpc->events)
-		nd_homa_list_append(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS,
-				    nd_homa_rpc_index(homa, rpc));
+		nd_homa_list_append(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS, rpc);
 	rpc->events |= event;
 }
 
@@ -97,8 +91,7 @@ static void drop_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 {
 	rpc->events &= (uint8_t)~event;
 	if (!rpc->events)
-		nd_homa_list_remove(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS,
-				    nd_homa_rpc_index(homa, rpc));
+		nd_homa_list_remove(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS, rpc);
 }
 
 void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc)
@@ -119,15 +112,16 @@ static void withdraw_request(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 
 static void leave_counts(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 {
-	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
+	struct nd_homa_peer *peer;
 
 	if (!nd_homa_is_server(rpc)) {
 		homa->client_rpcs--;
 		return;
 	}
+	peer = nd_homa_peer_at(homa, rpc->peer);
 	homa->server_rpcs--;
 	peer->server_rpcs--;
-	nd_map_remove(&homa->rpc_map, nd_homa_key(homa, peer->handle, rpc->id));
+	nd_map_remove(&homa->rpc_map, rpc->key);
 	if (rpc->flags & RPC_DELIVERED)
 		nd_homa_done_add(homa, peer, rpc->id, now);
 }
@@ -139,7 +133,8 @@ void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 	rpc->state_failed = rpc->state;
 	rpc->state = ND_HOMA_CLOSED;
 	rpc->error = error;
-	nd_heap_remove(&homa->timers, nd_homa_rpc_index(homa, rpc));
+	if (nd_heap_has(&homa->timers, rpc->index))
+		nd_heap_remove(&homa->timers, rpc->index);
 	nd_homa_control_drop(homa, rpc, UINT8_MAX);
 	nd_homa_out_end(homa, rpc);
 	nd_homa_in_end(homa, rpc);
@@ -176,7 +171,7 @@ void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 		nd_map_remove(&homa->rpc_map, rpc->id);
 	nd_homa_peer_at(homa, rpc->peer)->rpcs--;
 	rpc->state = ND_HOMA_FREE;
-	nd_pool_put(&homa->rpcs, nd_homa_rpc_index(homa, rpc));
+	nd_pool_put(&homa->rpcs, rpc->index);
 }
 
 void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)

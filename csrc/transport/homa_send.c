@@ -3,7 +3,8 @@
  * Outgoing messages: which one sends next (SRPT), and what its next DATA packet is.
  *
  * A message is in the ready heaps exactly while it has something to send. Retransmissions are part
- * of their message: they compete by its remaining bytes, and go before its new data.
+ * of their message: they compete by its remaining bytes, and go before its new data. Messages of
+ * one packet are not in the heap by age: SRPT does not starve them.
  */
 #include "transport/homa_internal.h"
 
@@ -51,23 +52,24 @@ void nd_homa_out_restart(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 
 void nd_homa_out_ready(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	uint32_t index = nd_homa_rpc_index(homa, rpc);
+	uint32_t index = rpc->index;
 
 	if (!has_data(rpc)) {
 		nd_homa_out_end(homa, rpc);
 		return;
 	}
 	nd_heap_set(&homa->ready, index, srpt_key(rpc));
-	if (homa->config.send_fifo_permille)
+	if (homa->config.send_fifo_permille && rpc->out.bytes > homa->config.mss_bytes)
 		nd_heap_set(&homa->ready_oldest, index, rpc->age);
 }
 
 void nd_homa_out_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	uint32_t index = nd_homa_rpc_index(homa, rpc);
+	uint32_t index = rpc->index;
 
-	nd_heap_remove(&homa->ready, index);
-	if (homa->config.send_fifo_permille)
+	if (nd_heap_has(&homa->ready, index))
+		nd_heap_remove(&homa->ready, index);
+	if (nd_heap_has(&homa->ready_oldest, index))
 		nd_heap_remove(&homa->ready_oldest, index);
 }
 
@@ -79,7 +81,7 @@ static struct nd_homa_rpc *choose(struct nd_homa *homa)
 
 	if (shortest == ND_NONE)
 		return NULL;
-	if (homa->send_fifo_credit >= price) {
+	if (homa->send_fifo_credit >= price && homa->ready_oldest.count) {
 		uint32_t oldest = nd_heap_id(&homa->ready_oldest);
 
 		homa->send_fifo_credit -= price;
@@ -173,7 +175,9 @@ bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns
 	rpc->out.begun = true;
 	piggyback_ack(homa, peer, packet);
 	finish_data(homa, rpc, packet);
-	homa->send_fifo_credit += (uint64_t)packet->payload_bytes * homa->config.send_fifo_permille;
+	if (homa->ready_oldest.count)
+		homa->send_fifo_credit +=
+			(uint64_t)packet->payload_bytes * homa->config.send_fifo_permille;
 	rpc->quiet_since = now;
 	nd_homa_out_ready(homa, rpc);
 	if (rpc->state == ND_HOMA_REPLYING && rpc->out.sent == rpc->out.bytes)

@@ -12,7 +12,7 @@
 
 static void arm(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns at)
 {
-	nd_heap_set(&homa->timers, nd_homa_rpc_index(homa, rpc), nd_min_u64(at, rpc->deadline));
+	nd_heap_set(&homa->timers, rpc->index, nd_min_u64(at, rpc->deadline));
 }
 
 static nd_ns need_ack_interval(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
@@ -82,7 +82,7 @@ static bool expects(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
 	uint32_t start, end;
 
-	if (nd_heap_has(&homa->ready, nd_homa_rpc_index(homa, rpc)))
+	if (nd_heap_has(&homa->ready, rpc->index))
 		return false;
 	if (!rpc->in.begun)
 		return true;
@@ -127,7 +127,7 @@ static void check_ack(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 {
 	nd_ns due = rpc->quiet_since + need_ack_interval(homa, rpc);
 
-	if (nd_heap_has(&homa->ready, nd_homa_rpc_index(homa, rpc))) {
+	if (nd_heap_has(&homa->ready, rpc->index)) {
 		arm(homa, rpc, now + homa->config.need_ack_ns);
 	} else if (now < due) {
 		arm(homa, rpc, due);
@@ -157,6 +157,7 @@ void nd_homa_on_deadline(void *endpoint, nd_ns now)
 {
 	struct nd_homa *homa = endpoint;
 
+	homa->now = now;
 	while (nd_heap_key(&homa->timers) <= now)
 		fire(homa, nd_homa_rpc_at(homa, nd_heap_id(&homa->timers)), now);
 }
