@@ -14,11 +14,20 @@ int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *
 		.mode = (uint8_t)mode,
 		.members = (uint8_t)count,
 		.live = (uint8_t)count,
+		.divisor = 1,
+		.up = (uint32_t)((UINT64_C(1) << count) - 1),
 		.salt = salt,
 		.rng = nd_rng_make(salt, 0),
 	};
 	memcpy(group->port, ports, count * sizeof(*ports));
+	memcpy(group->by_digit, ports, count * sizeof(*ports));
 	return 0;
+}
+
+void nd_ecmp_set_divisor(struct nd_ecmp *group, uint32_t divisor)
+{
+	nd_assert(divisor > 0);
+	group->divisor = divisor;
 }
 
 static void swap(struct nd_ecmp *group, unsigned a, unsigned b)
@@ -40,6 +49,12 @@ void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live)
 			swap(group, i, group->live++);
 		else
 			swap(group, i, --group->live);
-		return;
+		break;
+	}
+	for (unsigned i = 0; i < group->members; i++) {
+		uint32_t bit = UINT32_C(1) << i;
+
+		if (group->by_digit[i] == port)
+			group->up = live ? group->up | bit : group->up & ~bit;
 	}
 }
