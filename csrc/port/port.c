@@ -4,6 +4,7 @@
 
 #include "port/memory.h"
 #include "port/packet.h"
+#include "port/udp.h"
 #include "port/xdp.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ typedef struct nd_port *nd_port_opener(const struct nd_port_config *config,
 static nd_port_opener *const openers[] = {
 	[ND_PORT_MEMORY] = nd_memory_open,
 	[ND_PORT_PACKET] = nd_packet_open,
+	[ND_PORT_UDP] = nd_udp_open,
 	[ND_PORT_XDP] = nd_xdp_open,
 };
 

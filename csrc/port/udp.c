@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+/* UDP ports: frames between hosts through ordinary sockets, without any privilege. */
+#include "port/udp.h"
+
+#include "port/device.h"
+#include "port/fds.h"
+#include "port/udp_frame.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define MTU_DEFAULT 1500u
+#define RX_FRAMES_DEFAULT 512u /* that the socket's buffer shall hold */
+#define TX_FRAMES_DEFAULT 512u
+#define BATCH 64u
+#define SLOT_ALIGN 64u
+#define PAYLOAD_AT 64u         /* in a receive slot; the headers are put before it */
+#define CONTROL_BYTES CMSG_SPACE(sizeof(int))
+#define SKB_OVERHEAD_BYTES 768u /* that the kernel counts for each buffered datagram */
+
+/* What belongs to one message of a batch. */
+struct envelope {
+	union nd_udp_address address;
+	_Alignas(struct cmsghdr) uint8_t control[CONTROL_BYTES];
+	struct iovec part;
+};
+
+struct udp_port {
+	struct nd_port port;
+	int socket;
+	union nd_udp_address local;
+	uint32_t slot_bytes;
+
+	uint8_t *rx_data; /* BATCH slots */
+	struct mmsghdr rx_messages[BATCH];
+	struct envelope rx_envelopes[BATCH];
+
+	uint8_t *tx_data;
+	uint32_t *tx_bytes;
+	uint32_t tx_slots, tx_head, tx_tail; /* slots [tail, head) are committed and not sent */
+	struct mmsghdr tx_messages[BATCH];
+	struct envelope tx_envelopes[BATCH];
+};
+
+static struct udp_port *udp_port(struct nd_port *port)
+{
+	return (struct udp_port *)port;
+}
+
+static bool is_v4(const struct udp_port *self)
+{
+	return self->local.any.sa_family == AF_INET;
+}
+
+static socklen_t address_bytes(const struct udp_port *self)
+{
+	return is_v4(self) ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+/* ---- receive ---- */
+
+/* DSCP and ECN, which the kernel hands over beside the datagram. */
+static uint8_t traffic_class(struct msghdr *header)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(header);
+	int wide;
+
+	if (!c)
+		return 0;
+	if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+		return *CMSG_DATA(c);
+	if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+		memcpy(&wide, CMSG_DATA(c), sizeof(wide));
+		return (uint8_t)wide;
+	}
+	return 0;
+}
+
+/* Makes a frame of a datagram; false when it is dropped. */
+static bool take(struct udp_port *self, struct mmsghdr *message, uint8_t *slot,
+		 struct nd_frame *frame)
+{
+	const union nd_udp_address *source = message->msg_hdr.msg_name;
+	uint32_t headers;
+
+	if (message->msg_hdr.msg_flags & MSG_TRUNC) {
+		self->port.counters.rx_dropped_oversize++;
+		return false;
+	}
+	if (source->any.sa_family != self->local.any.sa_family) {
+		self->port.counters.rx_dropped_foreign++;
+		return false;
+	}
+	headers = nd_udp_frame_build(slot + PAYLOAD_AT, message->msg_len, source, &self->local,
+				     traffic_class(&message->msg_hdr));
+	*frame = (struct nd_frame){
+		.data = slot + PAYLOAD_AT - headers,
+		.bytes = headers + message->msg_len,
+		.room = headers + message->msg_len,
+	};
+	return true;
+}
+
+static uint32_t udp_receive(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
+{
+	struct udp_port *self = udp_port(port);
+	uint32_t count = 0;
+	int got;
+
+	limit = nd_min_u32(limit, BATCH);
+	for (uint32_t i = 0; i < limit; i++) { /* the kernel shortened them last time */
+		self->rx_messages[i].msg_hdr.msg_namelen = sizeof(union nd_udp_address);
+		self->rx_messages[i].msg_hdr.msg_controllen = CONTROL_BYTES;
+	}
+	got = recvmmsg(self->socket, self->rx_messages, limit, MSG_DONTWAIT, NULL);
+	port->counters.rx_kicks++;
+	for (int i = 0; i < got; i++)
+		count += take(self, &self->rx_messages[i],
+			      self->rx_data + (size_t)i * self->slot_bytes, &frames[count]);
+	return count;
+}
+
+static void udp_release(struct nd_port *port)
+{
+	(void)port; /* the slots are used again by the next batch */
+}
+
+/* ---- transmit ---- */
+
+static uint8_t *tx_slot(const struct udp_port *self, uint32_t position)
+{
+	return self->tx_data + (size_t)(position & (self->tx_slots - 1)) * self->slot_bytes;
+}
+
+static uint32_t udp_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
+{
+	struct udp_port *self = udp_port(port);
+	uint32_t count = nd_min_u32(limit, self->tx_slots - (self->tx_head - self->tx_tail));
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i].data = tx_slot(self, self->tx_head + i);
+	return count;
+}
+
+static void udp_commit(struct nd_port *port, const struct nd_frame *frames, uint32_t count)
+{
+	struct udp_port *self = udp_port(port);
+
+	for (uint32_t i = 0; i < count; i++)
+		self->tx_bytes[self->tx_head++ & (self->tx_slots - 1)] = frames[i].bytes;
+}
+
+static void fill_message(struct udp_port *self, uint32_t index,
+			 const struct nd_udp_datagram *datagram)
+{
+	struct envelope *envelope = &self->tx_envelopes[index];
+	struct cmsghdr *control = (struct cmsghdr *)(void *)envelope->control;
+	int class = datagram->traffic_class;
+
+	envelope->address = datagram->target;
+	envelope->part.iov_base = (void *)(uintptr_t)datagram->payload;
+	envelope->part.iov_len = datagram->payload_bytes;
+	control->cmsg_level = is_v4(self) ? IPPROTO_IP : IPPROTO_IPV6;
+	control->cmsg_type = is_v4(self) ? IP_TOS : IPV6_TCLASS;
+	control->cmsg_len = CMSG_LEN(sizeof(class));
+	memcpy(CMSG_DATA(control), &class, sizeof(class));
+}
+
+/* Makes messages of the next committed frames, up to a batch, and skips what cannot be sent. */
+static uint32_t fill_batch(struct udp_port *self)
+{
+	struct nd_udp_datagram datagram;
+	uint32_t count = 0;
+
+	while (count < BATCH && self->tx_tail + count != self->tx_head) {
+		uint32_t at = self->tx_tail + count;
+		uint32_t bytes = self->tx_bytes[at & (self->tx_slots - 1)];
+
+		if (!bytes || !nd_udp_frame_parse(tx_slot(self, at), bytes,
+						  self->local.any.sa_family, &datagram)) {
+			if (count)
+				break; /* when it is the first, it is passed over */
+			self->port.counters.tx_dropped_unsendable += bytes != 0;
+			self->tx_tail++;
+			continue;
+		}
+		fill_message(self, count++, &datagram);
+	}
+	return count;
+}
+
+static uint32_t udp_flush(struct nd_port *port)
+{
+	struct udp_port *self = udp_port(port);
+	uint32_t count;
+
+	while ((count = fill_batch(self))) {
+		int sent = sendmmsg(self->socket, self->tx_messages, count, MSG_DONTWAIT);
+
+		port->counters.tx_kicks++;
+		if (sent > 0) {
+			self->tx_tail += (uint32_t)sent;
+		} else if (errno == EAGAIN || errno == ENOBUFS) {
+			break;
+		} else if (errno != EINTR) { /* one bad target must not hold up the others */
+			port->counters.tx_dropped_kernel++;
+			self->tx_tail++;
+		}
+	}
+	return self->tx_head - self->tx_tail;
+}
+
+/* ---- the slow things ---- */
+
+static bool udp_arm(struct nd_port *port)
+{
+	uint8_t byte;
+
+	return recv(udp_port(port)->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
+static uint32_t udp_descriptors(const struct nd_port *port, int *descriptors)
+{
+	descriptors[0] = ((const struct udp_port *)(const void *)port)->socket;
+	return 1;
+}
+
+static enum nd_port_state udp_check(struct nd_port *port, nd_ns now, struct nd_error *error)
+{
+	(void)port;
+	(void)now;
+	(void)error;
+	return ND_PORT_UP; /* routes come and go; the kernel refuses what has none */
+}
+
+static void udp_refresh(struct nd_port *port)
+{
+	uint32_t info[SK_MEMINFO_VARS] = { 0 };
+	socklen_t length = sizeof(info);
+
+	if (getsockopt(udp_port(port)->socket, SOL_SOCKET, SO_MEMINFO, info, &length) == 0)
+		port->counters.rx_ring_full = info[SK_MEMINFO_DROPS];
+}
+
+static void udp_close(struct nd_port *port)
+{
+	struct udp_port *self = udp_port(port);
+
+	nd_fds_close(&self->socket);
+	free(self->rx_data);
+	free(self->tx_data);
+	free(self->tx_bytes);
+	free(self);
+}
+
+static const struct nd_port_ops udp_ops = {
+	.name = "udp",
+	.receive = udp_receive,
+	.release = udp_release,
+	.reserve = udp_reserve,
+	.commit = udp_commit,
+	.flush = udp_flush,
+	.arm = udp_arm,
+	.descriptors = udp_descriptors,
+	.check = udp_check,
+	.refresh = udp_refresh,
+	.close = udp_close,
+};
+
+/* ---- open ---- */
+
+/* ADDRESS:PORT, the address in brackets if it is IPv6. */
+static int parse_name(const char *name, union nd_udp_address *local, struct nd_error *error)
+{
+	static const struct in6_addr none = IN6ADDR_ANY_INIT;
+	char address[ND_PORT_NAME_BYTES];
+	char *colon, *rest;
+	unsigned long number;
+
+	snprintf(address, sizeof(address), "%s", name);
+	colon = strrchr(address, ':');
+	number = colon ? strtoul(colon + 1, &rest, 10) : 0;
+	if (!colon || *rest || number == 0 || number > UINT16_MAX)
+		goto malformed;
+	*colon = '\0';
+	*local = (union nd_udp_address){ 0 };
+	if (inet_pton(AF_INET, address, &local->v4.sin_addr) == 1) {
+		local->v4.sin_family = AF_INET;
+		local->v4.sin_port = htons((uint16_t)number);
+		if (local->v4.sin_addr.s_addr != INADDR_ANY)
+			return 0;
+		goto nobody;
+	}
+	if (address[0] != '[' || colon[-1] != ']')
+		goto malformed;
+	colon[-1] = '\0';
+	if (inet_pton(AF_INET6, address + 1, &local->v6.sin6_addr) != 1)
+		goto malformed;
+	local->v6.sin6_family = AF_INET6;
+	local->v6.sin6_port = htons((uint16_t)number);
+	if (memcmp(&local->v6.sin6_addr, &none, sizeof(none)) != 0)
+		return 0;
+nobody:
+	return nd_error_set(error, -EADDRNOTAVAIL,
+			    "udp port %s: frames carry their own address, so give one of this "
+			    "host's and not the unspecified one",
+			    name);
+malformed:
+	return nd_error_set(error, -EINVAL,
+			    "udp port %s: write 192.0.2.1:40000, or [2001:db8::1]:40000", name);
+}
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static int open_socket(struct udp_port *self, uint32_t rx_frames, struct nd_error *error)
+{
+	const char *name = self->port.name;
+	uint32_t buffer = rx_frames * (self->slot_bytes + SKB_OVERHEAD_BYTES);
+
+	self->socket = socket(self->local.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (self->socket < 0)
+		return nd_error_set(error, -errno, "udp port %s: no socket: %s", name,
+				    strerror(errno));
+	set_int(self->socket, SOL_SOCKET, SO_RCVBUF, (int)nd_min_u32(buffer, INT32_MAX)); /* a wish */
+	if (is_v4(self) ? set_int(self->socket, IPPROTO_IP, IP_RECVTOS, 1) < 0 ||
+				  set_int(self->socket, IPPROTO_IP, IP_MTU_DISCOVER,
+					  IP_PMTUDISC_DO) < 0
+			: set_int(self->socket, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) < 0 ||
+				  set_int(self->socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+					  IPV6_PMTUDISC_DO) < 0)
+		return nd_error_set(error, -errno, "udp port %s: cannot set it up: %s", name,
+				    strerror(errno));
+	if (bind(self->socket, &self->local.any, address_bytes(self)) == 0)
+		return 0;
+	if (errno == EADDRINUSE)
+		return nd_error_set(error, -EADDRINUSE,
+				    "udp port %s belongs to another program (`ss -lunp` names it); "
+				    "stop it or choose another port",
+				    name);
+	if (errno == EADDRNOTAVAIL)
+		return nd_error_set(error, -EADDRNOTAVAIL,
+				    "udp port %s: this host has no such address; `ip addr` lists "
+				    "them",
+				    name);
+	return nd_error_set(error, -errno, "udp port %s: cannot bind: %s", name, strerror(errno));
+}
+
+static void prepare_message(struct mmsghdr *message, struct envelope *envelope,
+			    socklen_t name_bytes)
+{
+	message->msg_hdr = (struct msghdr){
+		.msg_name = &envelope->address,
+		.msg_namelen = name_bytes,
+		.msg_iov = &envelope->part,
+		.msg_iovlen = 1,
+		.msg_control = envelope->control,
+		.msg_controllen = CONTROL_BYTES,
+	};
+}
+
+static int make_slots(struct udp_port *self, uint32_t tx_frames, struct nd_error *error)
+{
+	uint32_t headers = is_v4(self) ? ND_UDP_HEADERS_MAX - 20 : ND_UDP_HEADERS_MAX;
+
+	self->tx_slots = nd_power_of_two_u32(tx_frames);
+	self->rx_data = calloc(BATCH, self->slot_bytes);
+	self->tx_data = calloc(self->tx_slots, self->slot_bytes);
+	self->tx_bytes = calloc(self->tx_slots, sizeof(*self->tx_bytes));
+	if (!self->rx_data || !self->tx_data || !self->tx_bytes)
+		return nd_error_set(error, -ENOMEM, "udp port %s: no memory", self->port.name);
+	for (uint32_t i = 0; i < BATCH; i++) {
+		self->rx_envelopes[i].part = (struct iovec){
+			.iov_base = self->rx_data + (size_t)i * self->slot_bytes + PAYLOAD_AT,
+			.iov_len = self->port.frame_bytes_max - headers,
+		};
+		prepare_message(&self->rx_messages[i], &self->rx_envelopes[i],
+				sizeof(union nd_udp_address));
+		prepare_message(&self->tx_messages[i], &self->tx_envelopes[i],
+				address_bytes(self));
+	}
+	return 0;
+}
+
+struct nd_port *nd_udp_open(const struct nd_port_config *config, struct nd_error *error)
+{
+	struct udp_port *self = calloc(1, sizeof(*self));
+	int back, code;
+
+	if (!self) {
+		nd_error_set(error, -ENOMEM, "udp port %s: no memory", config->name);
+		return NULL;
+	}
+	self->port.ops = &udp_ops;
+	self->port.mode = "udp";
+	self->port.mtu = config->mtu ? config->mtu : MTU_DEFAULT;
+	self->port.frame_bytes_max = self->port.mtu + ND_PORT_FRAMING_BYTES;
+	self->slot_bytes = (self->port.frame_bytes_max + PAYLOAD_AT + SLOT_ALIGN - 1) &
+			   ~(SLOT_ALIGN - 1);
+	self->socket = -1;
+	snprintf(self->port.name, sizeof(self->port.name), "%s", config->name);
+	code = parse_name(config->name, &self->local, error);
+	if (code == 0)
+		code = make_slots(self, config->tx_frames ? config->tx_frames : TX_FRAMES_DEFAULT,
+				  error);
+	if (code == 0)
+		code = nd_netns_enter(config->netns, &back, error);
+	if (code == 0) {
+		code = open_socket(self, config->rx_frames ? config->rx_frames : RX_FRAMES_DEFAULT,
+				   error);
+		nd_netns_leave(back);
+	}
+	if (code < 0) {
+		udp_close(&self->port);
+		return NULL;
+	}
+	return &self->port;
+}
