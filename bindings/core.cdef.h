@@ -238,6 +238,316 @@ struct nd_queue_ops {
 
 extern const struct nd_counters_table nd_queue_counters_table;
 
+/* ---- sim ---- */
+typedef uint64_t nd_ps;
+
+#define ND_NONE ...
+#define ND_FLOW_ENDLESS ...
+#define ND_FLOW_NEVER ...
+
+enum nd_flow_kind { ND_FLOW_ONEWAY, ND_FLOW_ECHO };
+enum nd_flow_state {
+	ND_FLOW_WAITING, ND_FLOW_STARTED, ND_FLOW_RECEIVED, ND_FLOW_DONE, ND_FLOW_FAILED,
+};
+
+struct nd_flow {
+	nd_ps start_ps;
+	uint64_t bytes;
+	uint32_t reply_bytes;
+	uint32_t source;
+	uint32_t target;
+	uint32_t starts_on;
+	uint32_t on_sent;
+	uint32_t on_received;
+	uint8_t kind;
+	uint8_t priority;
+	uint8_t engine;
+	uint8_t background;
+	uint32_t spare;
+};
+
+struct nd_flow_row {
+	nd_ps start_ps;
+	nd_ps first_ps;
+	nd_ps received_ps;
+	nd_ps done_ps;
+	nd_ps best_ps;
+	uint64_t payload_bytes;
+	uint32_t packets;
+	uint32_t lag_ns;
+	uint32_t wait_ns;
+	int16_t error;
+	uint8_t state;
+	uint8_t spare;
+};
+
+struct nd_trigger {
+	uint32_t needs;
+};
+
+struct nd_sizes {
+	const uint64_t *bytes;
+	const uint32_t *cumulative;
+	uint32_t count;
+	uint32_t linear;
+};
+
+uint64_t nd_sizes_quantile(const struct nd_sizes *sizes, uint32_t probability);
+uint64_t nd_sizes_mean_256(const struct nd_sizes *sizes, uint32_t payload_bytes_max,
+			   uint32_t overhead_bytes);
+nd_ps nd_traffic_gap(uint64_t mean_bytes_256, uint64_t rate_bps, uint32_t load_ppm);
+void nd_traffic_permutation(struct nd_flow *flows, uint32_t hosts, const struct nd_flow *pattern,
+			    uint64_t seed);
+void nd_traffic_random(struct nd_flow *flows, uint32_t hosts, uint32_t flows_each,
+		       const struct nd_flow *pattern, uint64_t seed);
+void nd_traffic_incast(struct nd_flow *flows, uint32_t hosts, uint32_t count,
+		       const struct nd_flow *pattern, uint64_t seed);
+void nd_traffic_outcast(struct nd_flow *flows, uint32_t hosts, uint32_t count,
+			const struct nd_flow *pattern, uint64_t seed);
+void nd_traffic_all_to_all(struct nd_flow *flows, uint32_t hosts, const struct nd_flow *pattern);
+
+struct nd_traffic_open {
+	uint32_t first_source;
+	uint32_t sources;
+	uint32_t first_target;
+	uint32_t targets;
+	nd_ps gap_ps;
+	nd_ps until_ps;
+	uint32_t flows_max;
+	uint32_t spare;
+	struct nd_sizes sizes;
+};
+
+uint64_t nd_traffic_open_loop(struct nd_flow *flows, uint64_t limit,
+			      const struct nd_traffic_open *open, const struct nd_flow *pattern,
+			      uint64_t seed);
+
+struct nd_traffic_closed {
+	uint32_t hosts;
+	uint32_t slots;
+	uint32_t rounds;
+	uint32_t spare;
+	nd_ps think_ps;
+	struct nd_sizes sizes;
+};
+
+void nd_traffic_closed_loop(struct nd_flow *flows, struct nd_trigger *triggers,
+			    const struct nd_traffic_closed *closed, const struct nd_flow *pattern,
+			    uint64_t seed);
+
+enum nd_topology_kind { ND_TOPOLOGY_CLOS, ND_TOPOLOGY_BACK_TO_BACK, ND_TOPOLOGY_GRAPH };
+enum nd_level { ND_LEVEL_EDGE, ND_LEVEL_AGG, ND_LEVEL_CORE, ND_LEVEL_COUNT };
+enum nd_tier {
+	ND_TIER_NIC, ND_TIER_EDGE_DOWN, ND_TIER_EDGE_UP, ND_TIER_AGG_DOWN, ND_TIER_AGG_UP,
+	ND_TIER_CORE_DOWN, ND_TIER_COUNT,
+};
+
+struct nd_cable {
+	uint64_t rate_bps;
+	nd_ps delay_ps;
+};
+
+struct nd_topology_edge {
+	uint32_t a;
+	uint32_t b;
+	struct nd_cable cable;
+};
+
+struct nd_topology_config {
+	uint32_t kind;
+	uint32_t pods;
+	uint32_t edges;
+	uint32_t hosts;
+	uint32_t aggs;
+	uint32_t uplinks;
+	uint32_t switches;
+	uint32_t edge_count;
+	uint32_t spare;
+	const struct nd_topology_edge *edge_list;
+	struct nd_cable cables[3];
+	nd_ps latency_ps[3];
+};
+
+struct nd_topology {
+	uint32_t hosts;
+	uint32_t switches;
+	uint32_t ports;
+	uint32_t paths_max;
+	...;
+};
+
+uint32_t nd_topology_paths(const struct nd_topology *topology, uint32_t source, uint32_t target);
+uint32_t nd_topology_peer(const struct nd_topology *topology, uint32_t port);
+uint32_t nd_topology_port_node(const struct nd_topology *topology, uint32_t port);
+uint32_t nd_topology_port_first(const struct nd_topology *topology, uint32_t node);
+uint32_t nd_topology_port_count(const struct nd_topology *topology, uint32_t node);
+uint32_t nd_topology_port_reverse(const struct nd_topology *topology, uint32_t port);
+enum nd_tier nd_topology_tier(const struct nd_topology *topology, uint32_t port);
+struct nd_cable nd_topology_cable(const struct nd_topology *topology, uint32_t port);
+
+struct nd_sim_engine {
+	const struct nd_transport_ops *ops;
+	const void *const *configs;
+	const uint8_t *host_class;
+	uint32_t classes;
+	uint32_t message_bytes_max;
+	uint32_t payload_bytes_max;
+	uint32_t overhead_bytes;
+	uint32_t wire_bytes_min;
+	uint32_t service;
+};
+
+struct nd_sim_egress {
+	const struct nd_queue_ops *ops;
+	const void *config;
+	uint32_t config_bytes;
+	uint32_t shared_offset;
+	uint32_t shared_bytes;
+	uint32_t shared_alpha_256;
+	const void *phantom;
+};
+
+enum nd_sim_route {
+	ND_SIM_ROUTE_SOURCE, ND_SIM_ROUTE_RANDOM, ND_SIM_ROUTE_ROUND_ROBIN, ND_SIM_ROUTE_FLOW,
+};
+
+struct nd_sim_delay {
+	nd_ps fixed_ps;
+	const uint32_t *quantiles_ps;
+	uint32_t count;
+	uint32_t spare;
+};
+
+enum nd_sim_change_kind {
+	ND_SIM_CHANGE_RATE, ND_SIM_CHANGE_DOWN, ND_SIM_CHANGE_UP, ND_SIM_CHANGE_LOSS,
+	ND_SIM_CHANGE_CORRUPT, ND_SIM_CHANGE_DELAY,
+};
+
+struct nd_sim_change {
+	nd_ps time_ps;
+	uint64_t value;
+	uint32_t port;
+	uint16_t kind;
+	uint16_t both_ways;
+};
+
+struct nd_sim_probes {
+	nd_ps goodput_bin_ps;
+	uint32_t goodput_bins;
+	uint32_t goodput_by_flow;
+	uint32_t queues;
+	uint32_t delays;
+	uint32_t waste;
+	uint32_t timeline;
+	uint32_t timeline_host;
+	uint32_t pcap_port;
+	uint32_t spare;
+	const char *pcap_path;
+};
+
+struct nd_sim_config {
+	uint64_t seed;
+	struct nd_topology_config topology;
+	const struct nd_sim_engine *engines;
+	uint32_t engine_count;
+	uint32_t route;
+	struct nd_sim_egress egress[6];
+	uint32_t nic_packets;
+	uint32_t packet_bytes;
+	struct nd_sim_delay receive_delay;
+	struct nd_sim_delay send_delay;
+	struct nd_sim_delay timer_delay;
+	const struct nd_sim_change *changes;
+	uint32_t change_count;
+	uint32_t packets_max;
+	uint32_t events_max;
+	uint32_t wire_check;
+	struct nd_sim_probes probes;
+};
+
+enum nd_sim_status {
+	ND_SIM_DONE, ND_SIM_UNTIL, ND_SIM_STUCK, ND_SIM_LIMIT, ND_SIM_BROKEN,
+};
+
+/* Counters are read as words; the tables name them. */
+struct nd_sim_counters { ...; };
+struct nd_queue_counters { ...; };
+extern const struct nd_counters_table nd_sim_counters_table;
+
+struct nd_sim_depth {
+	uint64_t bytes_ns;
+	uint32_t bytes_max;
+	uint32_t packets_max;
+	nd_ps changed_ps;
+};
+
+struct nd_sim_host_row {
+	uint64_t payload_bytes;
+	uint64_t wire_bytes;
+	nd_ps idle_ps;
+	nd_ps expecting_ps;
+};
+
+enum nd_sim_record_kind {
+	ND_SIM_RECORD_SEND = 1, ND_SIM_RECORD_RECEIVE, ND_SIM_RECORD_TRIM, ND_SIM_RECORD_DROP,
+	ND_SIM_RECORD_BOUNCE, ND_SIM_RECORD_LOSE,
+};
+
+struct nd_sim_record {
+	nd_ps time_ps;
+	uint32_t duration_ns;
+	uint32_t port;
+	uint32_t packet;
+	uint32_t source;
+	uint32_t target;
+	uint32_t flow;
+	uint32_t sequence;
+	uint16_t wire_bytes;
+	uint8_t kind;
+	uint8_t protocol;
+	uint8_t type;
+	uint8_t priority;
+	uint8_t marks;
+	uint8_t spare;
+};
+
+struct nd_sim;
+struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
+			  uint32_t flow_count, const struct nd_trigger *triggers,
+			  uint32_t trigger_count, struct nd_error *error);
+void nd_sim_free(struct nd_sim *sim);
+int nd_sim_run(struct nd_sim *sim, nd_ps until_ps);
+const char *nd_sim_error(const struct nd_sim *sim);
+const char *nd_sim_audit(struct nd_sim *sim);
+nd_ps nd_sim_now(const struct nd_sim *sim);
+uint64_t nd_sim_trace_hash(const struct nd_sim *sim);
+uint32_t nd_sim_unfinished(const struct nd_sim *sim);
+const struct nd_topology *nd_sim_topology(const struct nd_sim *sim);
+const struct nd_sim_counters *nd_sim_counters(const struct nd_sim *sim);
+size_t nd_sim_memory(const struct nd_sim *sim);
+const struct nd_flow *nd_sim_flows(const struct nd_sim *sim, uint32_t *count);
+const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count);
+const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count);
+const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, uint32_t port);
+const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine);
+const struct nd_sim_depth *nd_sim_depths(struct nd_sim *sim, uint32_t *count);
+const uint64_t *nd_sim_goodput(const struct nd_sim *sim, uint32_t *rows, uint32_t *bins);
+const uint64_t *nd_sim_priority_bytes(const struct nd_sim *sim);
+const struct nd_sim_record *nd_sim_timeline(const struct nd_sim *sim, uint32_t *count,
+					    uint64_t *lost);
+nd_ps nd_sim_best(const struct nd_sim *sim, uint32_t engine, uint32_t source, uint32_t target,
+		  uint64_t bytes);
+
+struct nd_blast_config {
+	uint32_t payload_bytes_max;
+	uint32_t header_bytes;
+	uint32_t connections_max;
+	uint32_t paths;
+	uint32_t trimmable;
+};
+
+extern const struct nd_transport_ops nd_blast_ops;
+
 /* ---- rigs: what tests in Python drive ---- */
 struct nd_packet *nd_rig_packet_new(void);
 void nd_rig_packet_free(struct nd_packet *packet);

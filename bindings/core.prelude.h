@@ -3,5 +3,8 @@
 #include "base/error.h"
 #include "queue/queue.h"
 #include "rig.h"
+#include "sim/blast.h"
+#include "sim/sim.h"
+#include "sim/traffic.h"
 #include "transport/homa.h"
 #include "wire/packet.h"

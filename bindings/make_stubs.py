@@ -198,6 +198,8 @@ def lib_lines(declarations: dict[str, tuple[object, int]]) -> Iterator[str]:
         kind, name = key.split(" ", 1)
         if isinstance(tp, model.EnumType):
             yield from (f"    {enumerator}: Final[int]" for enumerator in tp.enumerators)
+        elif kind == "macro":
+            yield f"    {name}: Final[int]"
         elif kind in ("constant", "variable"):
             yield f"    {name}: Final[{value_type(tp)}]"
     for key, (tp, _) in declarations.items():

@@ -222,6 +222,202 @@ class nd_homa_usage(Struct):
 class nd_queue_ops(Struct):
     name: Pointer[bytes]
 
+class nd_flow(Struct):
+    start_ps: int
+    bytes: int
+    reply_bytes: int
+    source: int
+    target: int
+    starts_on: int
+    on_sent: int
+    on_received: int
+    kind: int
+    priority: int
+    engine: int
+    background: int
+    spare: int
+
+class nd_flow_row(Struct):
+    start_ps: int
+    first_ps: int
+    received_ps: int
+    done_ps: int
+    best_ps: int
+    payload_bytes: int
+    packets: int
+    lag_ns: int
+    wait_ns: int
+    error: int
+    state: int
+    spare: int
+
+class nd_trigger(Struct):
+    needs: int
+
+class nd_sizes(Struct):
+    bytes: Pointer[int]
+    cumulative: Pointer[int]
+    count: int
+    linear: int
+
+class nd_traffic_open(Struct):
+    first_source: int
+    sources: int
+    first_target: int
+    targets: int
+    gap_ps: int
+    until_ps: int
+    flows_max: int
+    spare: int
+    sizes: nd_sizes
+
+class nd_traffic_closed(Struct):
+    hosts: int
+    slots: int
+    rounds: int
+    spare: int
+    think_ps: int
+    sizes: nd_sizes
+
+class nd_cable(Struct):
+    rate_bps: int
+    delay_ps: int
+
+class nd_topology_edge(Struct):
+    a: int
+    b: int
+    cable: nd_cable
+
+class nd_topology_config(Struct):
+    kind: int
+    pods: int
+    edges: int
+    hosts: int
+    aggs: int
+    uplinks: int
+    switches: int
+    edge_count: int
+    spare: int
+    edge_list: nd_topology_edge
+    cables: nd_cable
+    latency_ps: Pointer[int]
+
+class nd_topology(Struct):
+    hosts: int
+    switches: int
+    ports: int
+    paths_max: int
+
+class nd_sim_engine(Struct):
+    ops: nd_transport_ops
+    configs: Pointer[CData]
+    host_class: Pointer[int]
+    classes: int
+    message_bytes_max: int
+    payload_bytes_max: int
+    overhead_bytes: int
+    wire_bytes_min: int
+    service: int
+
+class nd_sim_egress(Struct):
+    ops: nd_queue_ops
+    config: CData
+    config_bytes: int
+    shared_offset: int
+    shared_bytes: int
+    shared_alpha_256: int
+    phantom: CData
+
+class nd_sim_delay(Struct):
+    fixed_ps: int
+    quantiles_ps: Pointer[int]
+    count: int
+    spare: int
+
+class nd_sim_change(Struct):
+    time_ps: int
+    value: int
+    port: int
+    kind: int
+    both_ways: int
+
+class nd_sim_probes(Struct):
+    goodput_bin_ps: int
+    goodput_bins: int
+    goodput_by_flow: int
+    queues: int
+    delays: int
+    waste: int
+    timeline: int
+    timeline_host: int
+    pcap_port: int
+    spare: int
+    pcap_path: Pointer[bytes]
+
+class nd_sim_config(Struct):
+    seed: int
+    topology: nd_topology_config
+    engines: nd_sim_engine
+    engine_count: int
+    route: int
+    egress: nd_sim_egress
+    nic_packets: int
+    packet_bytes: int
+    receive_delay: nd_sim_delay
+    send_delay: nd_sim_delay
+    timer_delay: nd_sim_delay
+    changes: nd_sim_change
+    change_count: int
+    packets_max: int
+    events_max: int
+    wire_check: int
+    probes: nd_sim_probes
+
+class nd_sim_counters(Struct):
+    ...
+
+class nd_queue_counters(Struct):
+    ...
+
+class nd_sim_depth(Struct):
+    bytes_ns: int
+    bytes_max: int
+    packets_max: int
+    changed_ps: int
+
+class nd_sim_host_row(Struct):
+    payload_bytes: int
+    wire_bytes: int
+    idle_ps: int
+    expecting_ps: int
+
+class nd_sim_record(Struct):
+    time_ps: int
+    duration_ns: int
+    port: int
+    packet: int
+    source: int
+    target: int
+    flow: int
+    sequence: int
+    wire_bytes: int
+    kind: int
+    protocol: int
+    type: int
+    priority: int
+    marks: int
+    spare: int
+
+class nd_sim(Struct):
+    ...
+
+class nd_blast_config(Struct):
+    payload_bytes_max: int
+    header_bytes: int
+    connections_max: int
+    paths: int
+    trimmable: int
+
 class nd_rig_endpoint(Struct):
     ...
 
@@ -264,6 +460,50 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_queue_ops *"], init: object = ...) -> nd_queue_ops: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_flow *"], init: object = ...) -> nd_flow: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_flow_row *"], init: object = ...) -> nd_flow_row: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_trigger *"], init: object = ...) -> nd_trigger: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sizes *"], init: object = ...) -> nd_sizes: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_traffic_open *"], init: object = ...) -> nd_traffic_open: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_traffic_closed *"], init: object = ...) -> nd_traffic_closed: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_cable *"], init: object = ...) -> nd_cable: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology_edge *"], init: object = ...) -> nd_topology_edge: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology_config *"], init: object = ...) -> nd_topology_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology *"], init: object = ...) -> nd_topology: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_engine *"], init: object = ...) -> nd_sim_engine: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_egress *"], init: object = ...) -> nd_sim_egress: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_delay *"], init: object = ...) -> nd_sim_delay: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_change *"], init: object = ...) -> nd_sim_change: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_probes *"], init: object = ...) -> nd_sim_probes: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_config *"], init: object = ...) -> nd_sim_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_counters *"], init: object = ...) -> nd_sim_counters: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_queue_counters *"], init: object = ...) -> nd_queue_counters: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_depth *"], init: object = ...) -> nd_sim_depth: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_host_row *"], init: object = ...) -> nd_sim_host_row: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_record *"], init: object = ...) -> nd_sim_record: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_blast_config *"], init: object = ...) -> nd_blast_config: ...
+    @overload
     def new(self, cdecl: Literal["char *"], init: object = ...) -> Pointer[bytes]: ...
     @overload
     def new(self, cdecl: Literal["uint8_t *"], init: object = ...) -> Pointer[int]: ...
@@ -297,6 +537,50 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_homa_usage[]"], init: object = ...) -> nd_homa_usage: ...
     @overload
     def new(self, cdecl: Literal["struct nd_queue_ops[]"], init: object = ...) -> nd_queue_ops: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_flow[]"], init: object = ...) -> nd_flow: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_flow_row[]"], init: object = ...) -> nd_flow_row: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_trigger[]"], init: object = ...) -> nd_trigger: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sizes[]"], init: object = ...) -> nd_sizes: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_traffic_open[]"], init: object = ...) -> nd_traffic_open: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_traffic_closed[]"], init: object = ...) -> nd_traffic_closed: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_cable[]"], init: object = ...) -> nd_cable: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology_edge[]"], init: object = ...) -> nd_topology_edge: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology_config[]"], init: object = ...) -> nd_topology_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_topology[]"], init: object = ...) -> nd_topology: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_engine[]"], init: object = ...) -> nd_sim_engine: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_egress[]"], init: object = ...) -> nd_sim_egress: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_delay[]"], init: object = ...) -> nd_sim_delay: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_change[]"], init: object = ...) -> nd_sim_change: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_probes[]"], init: object = ...) -> nd_sim_probes: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_config[]"], init: object = ...) -> nd_sim_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_counters[]"], init: object = ...) -> nd_sim_counters: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_queue_counters[]"], init: object = ...) -> nd_queue_counters: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_depth[]"], init: object = ...) -> nd_sim_depth: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_host_row[]"], init: object = ...) -> nd_sim_host_row: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_sim_record[]"], init: object = ...) -> nd_sim_record: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_blast_config[]"], init: object = ...) -> nd_blast_config: ...
     @overload
     def new(self, cdecl: Literal["char[]"], init: object = ...) -> Pointer[bytes]: ...
     @overload
@@ -346,6 +630,50 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_queue_ops[]"], data: Buffer, require_writable: bool = ...) -> nd_queue_ops: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_flow[]"], data: Buffer, require_writable: bool = ...) -> nd_flow: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_flow_row[]"], data: Buffer, require_writable: bool = ...) -> nd_flow_row: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_trigger[]"], data: Buffer, require_writable: bool = ...) -> nd_trigger: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sizes[]"], data: Buffer, require_writable: bool = ...) -> nd_sizes: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_traffic_open[]"], data: Buffer, require_writable: bool = ...) -> nd_traffic_open: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_traffic_closed[]"], data: Buffer, require_writable: bool = ...) -> nd_traffic_closed: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_cable[]"], data: Buffer, require_writable: bool = ...) -> nd_cable: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_topology_edge[]"], data: Buffer, require_writable: bool = ...) -> nd_topology_edge: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_topology_config[]"], data: Buffer, require_writable: bool = ...) -> nd_topology_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_topology[]"], data: Buffer, require_writable: bool = ...) -> nd_topology: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_engine[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_engine: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_egress[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_egress: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_delay[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_delay: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_change[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_change: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_probes[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_probes: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_config[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_counters[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_counters: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_queue_counters[]"], data: Buffer, require_writable: bool = ...) -> nd_queue_counters: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_depth[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_depth: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_host_row[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_host_row: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_sim_record[]"], data: Buffer, require_writable: bool = ...) -> nd_sim_record: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_blast_config[]"], data: Buffer, require_writable: bool = ...) -> nd_blast_config: ...
+    @overload
     def from_buffer(self, cdecl: Literal["char[]"], data: Buffer, require_writable: bool = ...) -> Pointer[bytes]: ...
     @overload
     def from_buffer(self, cdecl: Literal["uint8_t[]"], data: Buffer, require_writable: bool = ...) -> Pointer[int]: ...
@@ -361,6 +689,9 @@ class FFI:
 class Lib:
     """Functions, variables and constants of the core."""
 
+    ND_NONE: Final[int]
+    ND_FLOW_ENDLESS: Final[int]
+    ND_FLOW_NEVER: Final[int]
     ND_PROTO_OTHER: Final[int]
     ND_PROTO_NDP: Final[int]
     ND_PROTO_HOMA: Final[int]
@@ -418,9 +749,92 @@ class Lib:
     ND_DROPPED: Final[int]
     ND_RETURNED: Final[int]
     nd_queue_counters_table: Final[nd_counters_table]
+    ND_FLOW_ONEWAY: Final[int]
+    ND_FLOW_ECHO: Final[int]
+    ND_FLOW_WAITING: Final[int]
+    ND_FLOW_STARTED: Final[int]
+    ND_FLOW_RECEIVED: Final[int]
+    ND_FLOW_DONE: Final[int]
+    ND_FLOW_FAILED: Final[int]
+    ND_TOPOLOGY_CLOS: Final[int]
+    ND_TOPOLOGY_BACK_TO_BACK: Final[int]
+    ND_TOPOLOGY_GRAPH: Final[int]
+    ND_LEVEL_EDGE: Final[int]
+    ND_LEVEL_AGG: Final[int]
+    ND_LEVEL_CORE: Final[int]
+    ND_LEVEL_COUNT: Final[int]
+    ND_TIER_NIC: Final[int]
+    ND_TIER_EDGE_DOWN: Final[int]
+    ND_TIER_EDGE_UP: Final[int]
+    ND_TIER_AGG_DOWN: Final[int]
+    ND_TIER_AGG_UP: Final[int]
+    ND_TIER_CORE_DOWN: Final[int]
+    ND_TIER_COUNT: Final[int]
+    ND_SIM_ROUTE_SOURCE: Final[int]
+    ND_SIM_ROUTE_RANDOM: Final[int]
+    ND_SIM_ROUTE_ROUND_ROBIN: Final[int]
+    ND_SIM_ROUTE_FLOW: Final[int]
+    ND_SIM_CHANGE_RATE: Final[int]
+    ND_SIM_CHANGE_DOWN: Final[int]
+    ND_SIM_CHANGE_UP: Final[int]
+    ND_SIM_CHANGE_LOSS: Final[int]
+    ND_SIM_CHANGE_CORRUPT: Final[int]
+    ND_SIM_CHANGE_DELAY: Final[int]
+    ND_SIM_DONE: Final[int]
+    ND_SIM_UNTIL: Final[int]
+    ND_SIM_STUCK: Final[int]
+    ND_SIM_LIMIT: Final[int]
+    ND_SIM_BROKEN: Final[int]
+    nd_sim_counters_table: Final[nd_counters_table]
+    ND_SIM_RECORD_SEND: Final[int]
+    ND_SIM_RECORD_RECEIVE: Final[int]
+    ND_SIM_RECORD_TRIM: Final[int]
+    ND_SIM_RECORD_DROP: Final[int]
+    ND_SIM_RECORD_BOUNCE: Final[int]
+    ND_SIM_RECORD_LOSE: Final[int]
+    nd_blast_ops: Final[nd_transport_ops]
     def nd_homa_config_default(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_config_paper(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_usage(self, a0: CData, a1: nd_homa_usage | Null, /) -> None: ...
+    def nd_sizes_quantile(self, a0: nd_sizes | Null, a1: int, /) -> int: ...
+    def nd_sizes_mean_256(self, a0: nd_sizes | Null, a1: int, a2: int, /) -> int: ...
+    def nd_traffic_gap(self, a0: int, a1: int, a2: int, /) -> int: ...
+    def nd_traffic_permutation(self, a0: nd_flow | Null, a1: int, a2: nd_flow | Null, a3: int, /) -> None: ...
+    def nd_traffic_random(self, a0: nd_flow | Null, a1: int, a2: int, a3: nd_flow | Null, a4: int, /) -> None: ...
+    def nd_traffic_incast(self, a0: nd_flow | Null, a1: int, a2: int, a3: nd_flow | Null, a4: int, /) -> None: ...
+    def nd_traffic_outcast(self, a0: nd_flow | Null, a1: int, a2: int, a3: nd_flow | Null, a4: int, /) -> None: ...
+    def nd_traffic_all_to_all(self, a0: nd_flow | Null, a1: int, a2: nd_flow | Null, /) -> None: ...
+    def nd_traffic_open_loop(self, a0: nd_flow | Null, a1: int, a2: nd_traffic_open | Null, a3: nd_flow | Null, a4: int, /) -> int: ...
+    def nd_traffic_closed_loop(self, a0: nd_flow | Null, a1: nd_trigger | Null, a2: nd_traffic_closed | Null, a3: nd_flow | Null, a4: int, /) -> None: ...
+    def nd_topology_paths(self, a0: nd_topology | Null, a1: int, a2: int, /) -> int: ...
+    def nd_topology_peer(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_port_node(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_port_first(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_port_count(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_port_reverse(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_tier(self, a0: nd_topology | Null, a1: int, /) -> int: ...
+    def nd_topology_cable(self, a0: nd_topology | Null, a1: int, /) -> nd_cable: ...
+    def nd_sim_new(self, a0: nd_sim_config | Null, a1: nd_flow | Null, a2: int, a3: nd_trigger | Null, a4: int, a5: nd_error | Null, /) -> nd_sim: ...
+    def nd_sim_free(self, a0: nd_sim | Null, /) -> None: ...
+    def nd_sim_run(self, a0: nd_sim | Null, a1: int, /) -> int: ...
+    def nd_sim_error(self, a0: nd_sim | Null, /) -> Pointer[bytes]: ...
+    def nd_sim_audit(self, a0: nd_sim | Null, /) -> Pointer[bytes]: ...
+    def nd_sim_now(self, a0: nd_sim | Null, /) -> int: ...
+    def nd_sim_trace_hash(self, a0: nd_sim | Null, /) -> int: ...
+    def nd_sim_unfinished(self, a0: nd_sim | Null, /) -> int: ...
+    def nd_sim_topology(self, a0: nd_sim | Null, /) -> nd_topology: ...
+    def nd_sim_counters(self, a0: nd_sim | Null, /) -> nd_sim_counters: ...
+    def nd_sim_memory(self, a0: nd_sim | Null, /) -> int: ...
+    def nd_sim_flows(self, a0: nd_sim | Null, a1: Pointer[int] | Null, /) -> nd_flow: ...
+    def nd_sim_rows(self, a0: nd_sim | Null, a1: Pointer[int] | Null, /) -> nd_flow_row: ...
+    def nd_sim_hosts(self, a0: nd_sim | Null, a1: Pointer[int] | Null, /) -> nd_sim_host_row: ...
+    def nd_sim_queue_counters(self, a0: nd_sim | Null, a1: int, /) -> nd_queue_counters: ...
+    def nd_sim_engine_counters(self, a0: nd_sim | Null, a1: int, a2: int, /) -> Pointer[int]: ...
+    def nd_sim_depths(self, a0: nd_sim | Null, a1: Pointer[int] | Null, /) -> nd_sim_depth: ...
+    def nd_sim_goodput(self, a0: nd_sim | Null, a1: Pointer[int] | Null, a2: Pointer[int] | Null, /) -> Pointer[int]: ...
+    def nd_sim_priority_bytes(self, a0: nd_sim | Null, /) -> Pointer[int]: ...
+    def nd_sim_timeline(self, a0: nd_sim | Null, a1: Pointer[int] | Null, a2: Pointer[int] | Null, /) -> nd_sim_record: ...
+    def nd_sim_best(self, a0: nd_sim | Null, a1: int, a2: int, a3: int, a4: int, /) -> int: ...
     def nd_rig_packet_new(self, ) -> nd_packet: ...
     def nd_rig_packet_free(self, a0: nd_packet | Null, /) -> None: ...
     def nd_rig_endpoint_new(self, a0: nd_transport_ops | Null, a1: CData, a2: int, a3: int, a4: int, a5: nd_error | Null, /) -> nd_rig_endpoint: ...
