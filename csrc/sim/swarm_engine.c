@@ -83,6 +83,7 @@ static void configure_homa(const struct nd_swarm_options *options, void *out)
 	}
 	/* A peer that is only slow must not be taken for dead. */
 	config.resend_ns = nd_max_u64(config.resend_ns, 2 * rtt);
+	config.done_ns = nd_max_u64(config.done_ns, 2 * (config.resends_max + 1) * config.resend_ns);
 	config.need_ack_ns = nd_max_u64(config.need_ack_ns, 2 * rtt);
 	config.need_ack_ns_max = nd_max_u64(config.need_ack_ns_max, config.need_ack_ns);
 	*(struct nd_homa_config *)out = config;

@@ -3,7 +3,7 @@
  * Swarm seeds without Python: for sanitizer builds, debuggers and `meson test`.
  *
  *	run_swarm [--protocol ndp|homa|both] [--first N] [--seeds N] [--seconds N] [--verbose]
- *	          [--set OPTION=VALUE]...
+ *	          [--calm] [--set OPTION=VALUE]... [--shrink]
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 #include "sim/swarm.h"
 #include "sim/swarm_engine.h"
+#include "sim/swarm_shrink.h"
 
 #define SETTINGS_MAX 64
 
@@ -23,6 +24,8 @@ struct arguments {
 	const char *settings[SETTINGS_MAX];
 	uint32_t setting_count;
 	bool verbose;
+	bool calm;   /* every option is calm but those set */
+	bool shrink; /* narrow the first failure down */
 };
 
 static struct nd_swarm *swarm;
@@ -41,10 +44,12 @@ static void parse(struct arguments *arguments, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 
-		if (strcmp(argv[i], "--verbose") == 0) {
-			arguments->verbose = true;
+		arguments->verbose |= strcmp(argv[i], "--verbose") == 0;
+		arguments->calm |= strcmp(argv[i], "--calm") == 0;
+		arguments->shrink |= strcmp(argv[i], "--shrink") == 0;
+		if (strcmp(argv[i], "--verbose") == 0 || strcmp(argv[i], "--calm") == 0 ||
+		    strcmp(argv[i], "--shrink") == 0)
 			continue;
-		}
 		i++;
 		if (strcmp(argv[i - 1], "--first") == 0)
 			arguments->first = strtoull(value, NULL, 0);
@@ -85,6 +90,27 @@ static void on_abort(int signal_number)
 	_Exit(1);
 }
 
+static void draw(const struct arguments *arguments, uint64_t seed,
+		 struct nd_swarm_options *options)
+{
+	if (arguments->calm)
+		nd_swarm_options_calm(options, seed, arguments->protocols);
+	else
+		nd_swarm_options_draw(options, seed, arguments->protocols);
+	apply(arguments, options);
+}
+
+static void report(const struct arguments *arguments, struct nd_swarm_options *options)
+{
+	if (arguments->shrink)
+		nd_swarm_shrink(swarm, options, nd_swarm_engines);
+	nd_swarm_print(swarm, stderr);
+	if (!arguments->shrink)
+		return;
+	fprintf(stderr, "to repeat: --calm --first %" PRIu64, options->seed);
+	nd_swarm_shrink_print(options, stderr);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .seeds = 1, .protocols = ND_SWARM_NDP | ND_SWARM_HOMA };
@@ -100,11 +126,10 @@ int main(int argc, char **argv)
 	for (seed = arguments.first; seed < arguments.first + arguments.seeds; seed++) {
 		struct nd_swarm_options options;
 
-		nd_swarm_options_draw(&options, seed, arguments.protocols);
-		apply(&arguments, &options);
+		draw(&arguments, seed, &options);
 		if (!nd_swarm_run(swarm, &options, nd_swarm_engines,
 				  arguments.verbose ? stdout : NULL)) {
-			nd_swarm_print(swarm, stderr);
+			report(&arguments, &options);
 			nd_swarm_free(swarm);
 			return 1;
 		}

@@ -15,6 +15,8 @@
 #define DEFAULT_RTT_BYTES_MIN 10000
 #define DEFAULT_RTT_BYTES_MAX 60000
 
+#define RESENDS_MAX 20
+
 static uint32_t default_rtt_bytes(uint64_t link_bps)
 {
 	uint64_t bytes = link_bps / 1000000 * DEFAULT_RTT_NS / 8000;
@@ -34,6 +36,7 @@ static nd_ns default_resend_ns(uint64_t link_bps, uint32_t rtt_bytes)
 struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 {
 	uint32_t rtt_bytes = default_rtt_bytes(link_bps);
+	nd_ns resend_ns = default_resend_ns(link_bps, rtt_bytes);
 
 	return (struct nd_homa_config){
 		.mss_bytes = mtu - IPV4_BYTES - DATA_BYTES,
@@ -54,13 +57,13 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.grant_fifo_bytes = rtt_bytes,
 		.incast_rpcs = 25,
 		.incast_bytes = 320,
-		.resend_ns = default_resend_ns(link_bps, rtt_bytes),
-		.resends_max = 20,
+		.resend_ns = resend_ns,
+		.resends_max = RESENDS_MAX,
 		.need_ack_ns = 2 * ND_MSEC,
 		.need_ack_ns_max = 64 * ND_MSEC,
 		.need_acks_max = 8,
 		.cutoffs_ns = ND_MSEC,
-		.done_ns = ND_SEC,
+		.done_ns = nd_max_u64(ND_SEC, 2 * (RESENDS_MAX + 1) * resend_ns),
 		.rpcs_max = 4096,
 		.server_rpcs_max = 2048,
 		.peer_rpcs_max = 1024,
@@ -157,12 +160,21 @@ static const char *check_priorities(const struct nd_homa_config *c)
 	return NULL;
 }
 
+/* After so long without an answer a client gives up. */
+static nd_ns silence_ns(const struct nd_homa_config *c)
+{
+	return (c->resends_max + 1) * c->resend_ns;
+}
+
 static const char *check_limits(const struct nd_homa_config *c)
 {
 	REFUSE_WHEN(c->resend_ns == 0 || c->need_ack_ns == 0 || c->need_ack_ns_max < c->need_ack_ns,
 		    "resend_ns and need_ack_ns must be above 0, need_ack_ns_max not below need_ack_ns");
 	REFUSE_WHEN(c->resends_max == 0 || c->resends_max > 250 || c->need_acks_max > 250,
 		    "resends_max must be 1..250, need_acks_max 0..250");
+	REFUSE_WHEN(!c->at_least_once && c->done_ns < silence_ns(c),
+		    "done_ns must be above resend_ns * (resends_max + 1): a client that still asks would "
+		    "run its request again");
 	REFUSE_WHEN(c->rpcs_max == 0 || c->rpcs_max > (1u << 24) || c->peers_max == 0 ||
 			    c->peers_max > (1u << 24),
 		    "rpcs_max and peers_max must be 1..2^24");

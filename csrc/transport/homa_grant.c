@@ -82,12 +82,20 @@ static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, 
 	nd_homa_control_want(homa, rpc, CONTROL_GRANT);
 }
 
+/*
+ * What its window has room for. Less than a packet is worth a grant only at the message's end or
+ * when nothing is on its way: small grants make small packets, and those make small grants again.
+ */
 static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
 	uint64_t target = nd_min_u64(rpc->in.bytes,
 				     (uint64_t)rpc->in.received + window_of(homa, rpc));
+	uint32_t bytes = target > rpc->in.granted ? (uint32_t)(target - rpc->in.granted) : 0;
 
-	return target > rpc->in.granted ? (uint32_t)(target - rpc->in.granted) : 0;
+	if (bytes < homa->config.mss_bytes && target < rpc->in.bytes &&
+	    rpc->in.granted > rpc->in.received)
+		return 0;
+	return bytes;
 }
 
 static void grant(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t level)

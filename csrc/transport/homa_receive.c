@@ -100,12 +100,14 @@ static void receive_resend(struct nd_homa *homa, struct nd_homa_peer *peer,
 	(void)peer;
 	homa->counters.resends_received++;
 	if (!rpc) {
-		if (id & 1 && homa->config.unknown_resend)
+		bool done = id & 1 && nd_homa_done_has(homa, packet->source, id, now);
+
+		/* What has run is not asked for again, it would run again. */
+		if (id & 1 && !done && homa->config.unknown_resend)
 			nd_homa_receive_unknown(homa, packet, ND_HOMA_RESEND, 0);
 		else
 			nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN,
-						id & 1 && nd_homa_done_has(homa, packet->source, id, now) ?
-							ND_HOMA_NOTE_DONE : ND_HOMA_NOTE_NONE);
+						done ? ND_HOMA_NOTE_DONE : ND_HOMA_NOTE_NONE);
 	} else if (is_sending(rpc)) {
 		if (nd_homa_is_server(rpc))
 			nd_homa_rpc_alive(homa, rpc, now);
