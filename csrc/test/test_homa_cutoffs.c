@@ -126,30 +126,30 @@ TEST(nd_homa_cutoffs_check__answers_stale_versions_rarely)
 	struct nd_packet cutoffs;
 
 	hand_start_default();
-	data.payload_bytes = 10;
+	data.payload_bytes = 1424;
 	data.homa.message_bytes = 30000;
 	data.homa.cutoff_version = 0;
 	hand_receive(&data);
-	CHECK_STR(hand_next(), "GRANT 101>2 <10010 p0");
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
 	CHECK(nd_homa_ops.transmit(hand, &cutoffs, ND_CLASS_CONTROL, hand_now));
 	CHECK_STR(hand_text(&cutoffs), "CUTOFFS 101>2 v1");
 	CHECK_EQ(cutoffs.homa.cutoffs[0], INT32_MAX);
 	CHECK_EQ(cutoffs.homa.cutoffs[4], 1000000);
 	CHECK_EQ(cutoffs.homa.cutoffs[7], 200);
-	data.homa.offset = 10;
+	data.homa.offset = 1424;
 	hand_receive(&data);
-	CHECK_STR(hand_next(), "GRANT 101>2 <10020 p0");
+	CHECK_STR(hand_next(), "GRANT 101>2 <12848 p0");
 	CHECK_STR(hand_next(), "");
 	hand_now += ND_MSEC;
-	data.homa.offset = 20;
+	data.homa.offset = 2848;
 	hand_receive(&data);
-	CHECK_STR(hand_next(), "GRANT 101>2 <10030 p0");
+	CHECK_STR(hand_next(), "GRANT 101>2 <14272 p0");
 	CHECK_STR(hand_next(), "CUTOFFS 101>2 v1");
-	data.homa.offset = 30;
+	data.homa.offset = 4272;
 	data.homa.cutoff_version = 1;
 	hand_now += ND_MSEC;
 	hand_receive(&data);
-	CHECK_STR(hand_next(), "GRANT 101>2 <10040 p0");
+	CHECK_STR(hand_next(), "GRANT 101>2 <15696 p0");
 	CHECK_STR(hand_next(), "");
 }
 

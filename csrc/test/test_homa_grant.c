@@ -45,6 +45,18 @@ TEST(nd_homa_grant_update__grants_of_a_batch_join)
 	CHECK_STR(hand_next(), "");
 }
 
+/* Small grants make small packets, and those make small grants again: wait for a whole one. */
+TEST(below_window__less_than_a_packet_waits)
+{
+	hand_start_default();
+	hand_data(2, 100, 0, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
+	hand_data(2, 100, 1424, 1000, 60000, 10000);
+	CHECK_STR(hand_next(), "");
+	hand_data(2, 100, 2424, 424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <12848 p0");
+}
+
 TEST(nd_homa_grant_update__unscheduled_message_needs_none)
 {
 	hand_start_default();
@@ -76,10 +88,10 @@ TEST(level_of_rank__truth_table)
 	for (uint32_t messages = 1; messages <= 4; messages++) {
 		hand_start_default();
 		for (uint32_t i = 0; i < messages; i++)
-			hand_data(10 + i, 100, 0, 100, 20000 + 1000 * i, 1000);
+			hand_data(10 + i, 100, 0, 1424, 20000 + 1000 * i, 1424);
 		hand_drain();
 		for (uint32_t i = 0; i < messages; i++) {
-			hand_data(10 + i, 100, 100, 100, 20000 + 1000 * i, 1000);
+			hand_data(10 + i, 100, 1424, 1424, 20000 + 1000 * i, 1424);
 			CHECK(strstr(hand_next(), expected[messages][i]));
 		}
 	}
@@ -251,7 +263,7 @@ TEST(fit__dead_senders_do_not_stop_the_living)
 
 	config.max_incoming_bytes = 12000;
 	hand_start(&config, false);
-	hand_data(2, 100, 0, 100, 60000, 10000);
+	hand_data(2, 100, 0, 1424, 60000, 10000);
 	hand_drain();
 	hand_data(3, 100, 0, 100, 20000, 2000);
 	hand_data(3, 100, 100, 1424, 20000, 2000);
@@ -262,7 +274,7 @@ TEST(fit__dead_senders_do_not_stop_the_living)
 	CHECK_STR(hand_next(), "");
 	hand_wait(ND_USEC);
 	CHECK_STR(hand_next(), "GRANT 101>3 <12000 p0");
-	CHECK_STR(hand_next(), "RESEND 101>2 100+10000");
+	CHECK_STR(hand_next(), "RESEND 101>2 1424+10000");
 	CHECK_EQ(hand_usage().incoming, 10000);
 }
 
