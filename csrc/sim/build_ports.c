@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define CACHE_LINES(bytes) (((bytes) + 63) & ~(size_t)63)
+
 /* Streams of random numbers beside those of build.c. */
 enum { STREAM_QUEUE = 0x100, STREAM_LINK };
 
@@ -17,7 +19,7 @@ static uint64_t stream(uint32_t kind, uint32_t number)
 
 static size_t queue_bytes(const struct nd_sim_egress *egress)
 {
-	return (egress->ops->bytes(egress->config) + 63) & ~(size_t)63;
+	return CACHE_LINES(egress->ops->bytes(egress->config));
 }
 
 static int check_egress(const struct nd_sim *sim, struct nd_error *error)
@@ -57,17 +59,17 @@ static int build_extras(struct nd_sim *sim, struct nd_error *error)
 	for (uint32_t p = 0; p < sim->topology.ports; p++) {
 		struct nd_rng rng = nd_rng_make(config->seed, stream(STREAM_LINK, p));
 
-		sim->ports[p].extra = &extras[p];
+		nd_sim_port(sim, p)->extra = &extras[p];
 		extras[p].rng = rng;
 		if (jitter && p < sim->topology.hosts)
-			sim->ports[p].flags |= ND_PORT_JITTER;
+			nd_sim_port(sim, p)->flags |= ND_PORT_JITTER;
 	}
 	return 0;
 }
 
 static void build_wire(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_cable cable = nd_topology_cable(&sim->topology, number);
 
 	port->peer = nd_topology_peer(&sim->topology, number);
@@ -80,42 +82,41 @@ static void build_wire(struct nd_sim *sim, uint32_t number)
 		port->flags |= ND_PORT_WATCHED;
 }
 
-static void build_queue(struct nd_sim *sim, uint32_t number, void *memory)
+static void build_queue(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	const struct nd_sim_egress *egress = &sim->config.egress[port->tier];
 	struct nd_rng rng = nd_rng_make(sim->config.seed, stream(STREAM_QUEUE, number));
+	uint8_t *block = (uint8_t *)port;
 
-	port->queue = memory;
+	port->queue = (struct nd_queue *)(void *)(block + sizeof(*port));
 	egress->ops->init(port->queue, &sim->pool, egress->config,
-			  &sim->queue_counters[number - sim->topology.hosts], nd_rng_u64(&rng));
+			  (struct nd_queue_counters *)(void *)(block + sim->counters_at),
+			  nd_rng_u64(&rng));
 	nd_assert(port->queue->ops == egress->ops);
 }
 
 int nd_build_ports(struct nd_sim *sim, struct nd_error *error)
 {
 	uint32_t hosts = sim->topology.hosts, ports = sim->topology.ports;
-	size_t total = 0;
-	uint8_t *next;
+	size_t queue = 0;
 
 	if (check_egress(sim, error))
 		return error->code;
-	sim->ports = nd_keep_get(&sim->keep, ports * sizeof(*sim->ports));
-	sim->queue_counters = nd_keep_get(&sim->keep,
-					  (ports - hosts) * sizeof(*sim->queue_counters));
-	if (!sim->ports || !sim->queue_counters)
-		return nd_error_set(error, -ENOMEM, "no room for %u ports", ports);
-	for (uint32_t p = 0; p < ports; p++) {
-		build_wire(sim, p);
-		if (p >= hosts)
-			total += queue_bytes(&sim->config.egress[sim->ports[p].tier]);
-	}
-	next = nd_keep_get(&sim->keep, total);
-	if (!next)
-		return nd_error_set(error, -ENOMEM, "no room for the queues of %u ports", ports);
 	for (uint32_t p = hosts; p < ports; p++) {
-		build_queue(sim, p, next);
-		next += queue_bytes(&sim->config.egress[sim->ports[p].tier]);
+		uint32_t tier = nd_topology_tier(&sim->topology, p);
+		size_t bytes = queue_bytes(&sim->config.egress[tier]);
+
+		queue = bytes > queue ? bytes : queue;
 	}
+	sim->counters_at = sizeof(struct nd_port) + queue;
+	sim->port_bytes = sim->counters_at + CACHE_LINES(sizeof(struct nd_queue_counters));
+	sim->ports = nd_keep_get(&sim->keep, ports * sim->port_bytes);
+	if (!sim->ports)
+		return nd_error_set(error, -ENOMEM, "no room for %u ports", ports);
+	for (uint32_t p = 0; p < ports; p++)
+		build_wire(sim, p);
+	for (uint32_t p = hosts; p < ports; p++)
+		build_queue(sim, p);
 	return build_extras(sim, error);
 }

@@ -30,7 +30,7 @@ static bool ask(struct nd_sim *sim, struct nd_host *host, enum nd_class class)
 static bool pump(struct nd_sim *sim, uint32_t number)
 {
 	struct nd_host *host = &sim->hosts[number];
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	bool sent = false;
 
 	if (port->waking || sim->status)
@@ -73,7 +73,7 @@ static void arm(struct nd_sim *sim, uint32_t number)
 		return;
 	/* What is due now and was not sent waits for the NIC; else it is asked again soon. */
 	if (deadline <= sim->now_ns) {
-		if (sim->ports[number].waking)
+		if (nd_sim_port(sim, number)->waking)
 			return;
 		deadline = sim->now_ns + 1;
 	}
@@ -130,7 +130,7 @@ void nd_host_settle(struct nd_sim *sim, uint32_t number)
 
 void nd_host_nic(struct nd_sim *sim, uint32_t number)
 {
-	sim->ports[number].waking = false;
+	nd_sim_port(sim, number)->waking = false;
 	send_on(sim, number);
 }
 

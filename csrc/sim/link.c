@@ -33,7 +33,7 @@ static uint32_t corruption(uint32_t per_byte, uint32_t bytes)
 
 static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_port_extra *extra = port->extra;
 
 	if (port->flags & ND_PORT_DOWN) {
@@ -57,7 +57,7 @@ static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index)
 /* The long way of a launch: false when the packet is lost or was scheduled here. */
 bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_port_extra *extra = port->extra;
 
 	if (port->flags & ND_PORT_WATCHED)
@@ -76,7 +76,7 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 
 static void apply(struct nd_sim *sim, uint32_t number, const struct nd_sim_change *change)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	nd_ps fixed = nd_topology_latency(&sim->topology, port->peer);
 
 	if (number < sim->topology.hosts)

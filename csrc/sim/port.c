@@ -11,7 +11,7 @@ static inline nd_ps transmission(const struct nd_port *port, const struct nd_pac
 /* Puts the packet on the wire at start, when the wire is free. */
 void nd_port_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 
 	port->busy_until = start + transmission(port, packet);
@@ -24,7 +24,7 @@ void nd_port_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps s
 
 void nd_port_serve(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_queue *queue = port->queue;
 	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
 
@@ -59,7 +59,7 @@ static void shed(struct nd_sim *sim, uint32_t number, const struct nd_shed *shed
 
 void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	struct nd_port *port = &sim->ports[number];
+	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_queue *queue = port->queue;
 	struct nd_shed left = { .dropped = ND_NONE, .returned = ND_NONE };
 	enum nd_verdict verdict;

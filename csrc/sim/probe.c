@@ -54,7 +54,7 @@ void nd_probe_append(struct nd_sim *sim, enum nd_sim_record_kind kind, uint32_t 
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 	const struct nd_sim_probes *p = &sim->config.probes;
 	struct nd_probe_state *state = &sim->probe;
-	struct nd_port *port = &sim->ports[place];
+	struct nd_port *port = nd_sim_port(sim, place);
 
 	if (p->timeline_host != ND_NONE && packet->source != p->timeline_host &&
 	    packet->target != p->timeline_host)
@@ -87,7 +87,7 @@ void nd_probe_append(struct nd_sim *sim, enum nd_sim_record_kind kind, uint32_t 
 static void note_depth(struct nd_sim *sim, uint32_t port)
 {
 	struct nd_sim_depth *depth = &sim->probe.depths[port];
-	const struct nd_queue *queue = sim->ports[port].queue;
+	const struct nd_queue *queue = nd_sim_port(sim, port)->queue;
 	uint64_t ns = (sim->now - depth->changed_ps) / ND_PS_PER_NS;
 
 	/* Whole nanoseconds; the rest counts with the next depth. */
@@ -111,7 +111,7 @@ static uint32_t to_ns(nd_ps time)
 
 void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	const struct nd_port *port = &sim->ports[number];
+	const struct nd_port *port = nd_sim_port(sim, number);
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 	struct nd_packet_delay *delay;
 
@@ -138,7 +138,7 @@ static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index)
 	struct nd_packet_delay *delay = &sim->probe.delays[index];
 	uint32_t wait;
 
-	if (!sim->ports[number].queue) {
+	if (!nd_sim_port(sim, number)->queue) {
 		*delay = (struct nd_packet_delay){ 0 };
 		return;
 	}
@@ -149,7 +149,7 @@ static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index)
 
 void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
-	const struct nd_port *port = &sim->ports[number];
+	const struct nd_port *port = nd_sim_port(sim, number);
 
 	if (sim->probe.depths && port->queue)
 		note_depth(sim, number);

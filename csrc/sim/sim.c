@@ -9,8 +9,8 @@
 
 ND_COUNTERS_TABLE(nd_sim_counters, "sim", ND_SIM_COUNTERS);
 
-/* Events ahead whose packet is fetched into the cache. */
-#define PREFETCH_AHEAD 4
+/* Cache lines of a port that a hop touches: itself, its discipline, its counters. */
+#define PORT_LINES 4
 
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
@@ -85,12 +85,58 @@ static void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
 	}
 }
 
-static inline void prefetch(const struct nd_sim *sim)
+static inline void fetch(const void *memory, uint32_t lines)
 {
-	uint32_t at = sim->wheel.at + PREFETCH_AHEAD;
+	for (uint32_t i = 0; i < lines; i++)
+		__builtin_prefetch((const uint8_t *)memory + 64 * i, 1);
+}
 
-	if (at < sim->wheel.count)
-		__builtin_prefetch(nd_sim_packet(sim, sim->wheel.buffer[at].arg));
+/* Where a switch is going to put the packet, as far as that is known before. */
+static void foresee_arrival(struct nd_sim *sim, uint32_t node, uint32_t index)
+{
+	const struct nd_packet *packet;
+	struct nd_hops hops;
+
+	if (node < sim->topology.hosts) {
+		fetch(&sim->hosts[node], 1);
+		fetch(nd_sim_port(sim, node), 1);
+		return;
+	}
+	packet = nd_sim_packet(sim, index);
+	hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
+	if (!hops.ports)
+		fetch(nd_sim_port(sim, hops.first + hops.digit), PORT_LINES);
+}
+
+/*
+ * A new slot was reached: fetches what its events are going to touch, all at once, so that the
+ * misses overlap instead of following one another.
+ */
+static void foresee(struct nd_sim *sim)
+{
+	const struct nd_wheel_event *events = sim->wheel.buffer;
+
+	for (uint32_t i = 0; i < sim->wheel.count; i++) {
+		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
+			fetch(nd_sim_packet(sim, events[i].arg), 1);
+		else if (events[i].what >> ND_TODO_SHIFT == ND_TODO_SERVE)
+			fetch(nd_sim_port(sim, events[i].what & ND_TODO_MASK), PORT_LINES);
+	}
+	for (uint32_t i = 0; i < sim->wheel.count; i++) {
+		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
+			foresee_arrival(sim, events[i].what & ND_TODO_MASK, events[i].arg);
+	}
+}
+
+/* The next event, or NULL. */
+static inline const struct nd_wheel_event *next_event(struct nd_sim *sim)
+{
+	if (sim->wheel.at == sim->wheel.count) {
+		if (!nd_wheel_refill(&sim->wheel))
+			return NULL;
+		foresee(sim);
+	}
+	return &sim->wheel.buffer[sim->wheel.at];
 }
 
 static int outcome(struct nd_sim *sim, nd_ps until)
@@ -113,10 +159,9 @@ int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
 	uint64_t hash = sim->trace_hash;
 
 	while (!sim->status && (!sim->awaited || sim->unfinished) &&
-	       (next = nd_wheel_peek(&sim->wheel)) && next->time <= until_ps) {
+	       (next = next_event(sim)) && next->time <= until_ps) {
 		struct nd_wheel_event event = *next;
 
-		prefetch(sim);
 		nd_wheel_pop(&sim->wheel);
 		nd_assert(event.time >= sim->now);
 		sim->now = event.time;
@@ -174,10 +219,10 @@ const char *nd_sim_audit(struct nd_sim *sim)
 	if (why)
 		return broken(sim, "event set", 0, why);
 	for (uint32_t p = sim->topology.hosts; p < sim->topology.ports; p++) {
-		why = sim->ports[p].queue->ops->audit(sim->ports[p].queue);
+		why = nd_sim_port(sim, p)->queue->ops->audit(nd_sim_port(sim, p)->queue);
 		if (why)
 			return broken(sim, "port", p, why);
-		queued += sim->ports[p].queue->packets;
+		queued += nd_sim_port(sim, p)->queue->packets;
 	}
 	for (uint32_t h = 0; h < sim->topology.hosts; h++) {
 		for (uint32_t i = 0; i < sim->engine_count; i++) {
@@ -248,7 +293,7 @@ const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, 
 {
 	if (port < sim->topology.hosts || port >= sim->topology.ports)
 		return NULL;
-	return &sim->queue_counters[port - sim->topology.hosts];
+	return nd_sim_port(sim, port)->queue->counters;
 }
 
 const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine)

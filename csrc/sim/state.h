@@ -10,7 +10,10 @@
  * 3. Data packets carry which flow they belong to in the value of their payload pointer, which
  *    nobody follows because endpoints without rx memory only handle lengths. Engines add the
  *    offset to it, so the upper half is the flow and the lower half the offset.
- * 4. What is rarely used (faults, phantom queues, probes) hangs on port flags that are zero on a
+ * 4. A port, its discipline and the counters are one block of memory; with the packets they are
+ *    what a hop touches, so they are fetched into the cache when their slot of the event set is
+ *    reached (see foresee() in sim.c).
+ * 5. What is rarely used (faults, phantom queues, probes) hangs on port flags that are zero on a
  *    plain port, so that the common path tests one byte.
  */
 #ifndef ND_SIM_STATE_H
@@ -134,7 +137,9 @@ struct nd_sim {
 	nd_ps now;
 	nd_ns now_ns;
 	uint64_t trace_hash;
-	struct nd_port *ports;
+	uint8_t *ports;        /* blocks: struct nd_port, its queue, its counters */
+	size_t port_bytes;     /* of a block */
+	size_t counters_at;    /* of the counters in a block */
 	struct nd_topology topology;
 	struct nd_switch *switches;
 	struct nd_host *hosts;
@@ -163,7 +168,6 @@ struct nd_sim {
 	struct nd_sim_change *changes;
 	uint32_t change_next;
 	struct nd_sim_host_row *host_rows;
-	struct nd_queue_counters *queue_counters; /* of switch ports, from port number hosts on */
 	struct nd_rng *delay_rngs; /* of each host */
 	struct nd_probe_state probe;
 	struct nd_keep keep; /* all memory of the simulation */
@@ -196,6 +200,12 @@ static inline uint64_t nd_sim_packet_tag(const struct nd_packet *packet)
 static inline struct nd_packet *nd_sim_packet(const struct nd_sim *sim, uint32_t index)
 {
 	return (struct nd_packet *)(void *)sim->pool.items + index;
+}
+
+/* Everything of a port lies together, so that its address follows from the number alone. */
+static inline struct nd_port *nd_sim_port(const struct nd_sim *sim, uint32_t number)
+{
+	return (struct nd_port *)(void *)(sim->ports + number * sim->port_bytes);
 }
 
 static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo, uint32_t place,

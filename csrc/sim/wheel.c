@@ -9,8 +9,8 @@
 #define FINE_MASK (ND_WHEEL_SLOTS - 1)
 #define COARSE_MASK (ND_WHEEL_COARSE_SLOTS - 1)
 
-/* Below this many entries an insertion sort is fastest. */
-#define INSERTION_MAX 48
+/* Moves an entry that insertion may cost before a heap is cheaper. */
+#define MOVES_EACH 12
 
 int nd_wheel_init(struct nd_wheel *wheel, uint32_t limit, uint32_t shift)
 {
@@ -110,29 +110,56 @@ static void sift(struct nd_wheel_event *events, uint32_t at, uint32_t count)
 	events[at] = item;
 }
 
+static void heap_sort(struct nd_wheel_event *events, uint32_t count)
+{
+	for (uint32_t i = count / 2; i-- > 0;)
+		sift(events, i, count);
+	for (uint32_t end = count - 1; end > 0; end--) {
+		struct nd_wheel_event last = events[end];
+
+		events[end] = events[0];
+		events[0] = last;
+		sift(events, 0, end);
+	}
+}
+
+static void reverse(struct nd_wheel_event *events, uint32_t count)
+{
+	for (uint32_t i = 0, j = count - 1; i < j; i++, j--) {
+		struct nd_wheel_event kept = events[i];
+
+		events[i] = events[j];
+		events[j] = kept;
+	}
+}
+
+/*
+ * A slot's list is the newest first, so turned round it is in order as far as times are equal or
+ * were put in ascending; insertion makes few moves then. When they become many, a heap takes over.
+ */
 static void sort(struct nd_wheel_event *events, uint32_t count)
 {
-	if (count > INSERTION_MAX) {
-		for (uint32_t i = count / 2; i-- > 0;)
-			sift(events, i, count);
-		for (uint32_t end = count - 1; end > 0; end--) {
-			struct nd_wheel_event last = events[end];
+	uint32_t moves = count * MOVES_EACH;
 
-			events[end] = events[0];
-			events[0] = last;
-			sift(events, 0, end);
-		}
+	if (count < 2)
 		return;
-	}
+	reverse(events, count);
 	for (uint32_t i = 1; i < count; i++) {
 		struct nd_wheel_event item = events[i];
 		uint32_t at = i;
 
-		while (at > 0 && before(&item, &events[at - 1])) {
+		if (!before(&item, &events[i - 1]))
+			continue;
+		do {
 			events[at] = events[at - 1];
 			at--;
-		}
+		} while (at > 0 && before(&item, &events[at - 1]));
 		events[at] = item;
+		if (moves < i - at) {
+			heap_sort(events, count);
+			return;
+		}
+		moves -= i - at;
 	}
 }
 
