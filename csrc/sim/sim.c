@@ -116,13 +116,13 @@ static void foresee(struct nd_sim *sim)
 {
 	const struct nd_wheel_event *events = sim->wheel.buffer;
 
-	for (uint32_t i = 0; i < sim->wheel.count; i++) {
+	for (uint32_t i = sim->wheel.at; i < sim->wheel.count; i++) {
 		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
 			fetch(nd_sim_packet(sim, events[i].arg), 1);
 		else if (events[i].what >> ND_TODO_SHIFT == ND_TODO_SERVE)
 			fetch(nd_sim_port(sim, events[i].what & ND_TODO_MASK), PORT_LINES);
 	}
-	for (uint32_t i = 0; i < sim->wheel.count; i++) {
+	for (uint32_t i = sim->wheel.at; i < sim->wheel.count; i++) {
 		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
 			foresee_arrival(sim, events[i].what & ND_TODO_MASK, events[i].arg);
 	}
@@ -262,7 +262,7 @@ const struct nd_sim_counters *nd_sim_counters(const struct nd_sim *sim)
 size_t nd_sim_memory(const struct nd_sim *sim)
 {
 	return sizeof(*sim) + sim->keep.bytes +
-	       (size_t)sim->wheel.limit * 2 * sizeof(struct nd_wheel_event);
+	       (size_t)sim->wheel.limit * 3 * sizeof(struct nd_wheel_event);
 }
 
 static void give(uint32_t *count, uint32_t value)

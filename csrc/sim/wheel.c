@@ -19,7 +19,8 @@ int nd_wheel_init(struct nd_wheel *wheel, uint32_t limit, uint32_t shift)
 	wheel->shift = shift;
 	wheel->coarse_next = ND_NEVER;
 	/* The first slot is reached before the first event is put in. */
-	wheel->buffer = malloc((size_t)limit * sizeof(*wheel->buffer));
+	wheel->at = wheel->count = limit;
+	wheel->buffer = malloc((size_t)limit * 2 * sizeof(*wheel->buffer));
 	wheel->nodes = malloc((size_t)limit * sizeof(*wheel->nodes));
 	wheel->fine = malloc(ND_WHEEL_SLOTS * sizeof(uint32_t));
 	wheel->fine_map = calloc(ND_WHEEL_SLOTS / 64, sizeof(uint64_t));
@@ -60,18 +61,14 @@ void nd_wheel_put_now(struct nd_wheel *wheel, const struct nd_wheel_event *event
 {
 	uint32_t at;
 
-	if (wheel->count == wheel->limit) {
-		/* Room of what was served already is reused before giving up. */
-		if (wheel->at == 0) {
-			wheel->full = true;
-			return;
-		}
-		memmove(wheel->buffer, wheel->buffer + wheel->at,
-			(wheel->count - wheel->at) * sizeof(*wheel->buffer));
-		wheel->count -= wheel->at;
-		wheel->at = 0;
+	if (wheel->at == wheel->count)
+		wheel->at = wheel->count = wheel->limit;
+	at = wheel->count;
+	if (at == 2 * wheel->limit) {
+		wheel->full = true;
+		return;
 	}
-	at = wheel->count++;
+	wheel->count++;
 	while (at > wheel->at && before(event, &wheel->buffer[at - 1])) {
 		wheel->buffer[at] = wheel->buffer[at - 1];
 		at--;
@@ -123,27 +120,14 @@ static void heap_sort(struct nd_wheel_event *events, uint32_t count)
 	}
 }
 
-static void reverse(struct nd_wheel_event *events, uint32_t count)
-{
-	for (uint32_t i = 0, j = count - 1; i < j; i++, j--) {
-		struct nd_wheel_event kept = events[i];
-
-		events[i] = events[j];
-		events[j] = kept;
-	}
-}
-
 /*
- * A slot's list is the newest first, so turned round it is in order as far as times are equal or
- * were put in ascending; insertion makes few moves then. When they become many, a heap takes over.
+ * Events come in the order in which they were put in, so they are in order as far as times are
+ * equal or ascend; insertion makes few moves then. When they become many, a heap takes over.
  */
 static void sort(struct nd_wheel_event *events, uint32_t count)
 {
 	uint32_t moves = count * MOVES_EACH;
 
-	if (count < 2)
-		return;
-	reverse(events, count);
 	for (uint32_t i = 1; i < count; i++) {
 		struct nd_wheel_event item = events[i];
 		uint32_t at = i;
@@ -240,7 +224,7 @@ static void cascade(struct nd_wheel *wheel)
 bool nd_wheel_refill(struct nd_wheel *wheel)
 {
 	uint64_t slot = next_fine(wheel);
-	uint32_t at, index, count = 0;
+	uint32_t at, index, first = wheel->limit;
 
 	while (wheel->coarse_next != ND_NEVER &&
 	       (slot == ND_NEVER || wheel->coarse_next <= slot >> ND_WHEEL_BITS)) {
@@ -255,23 +239,24 @@ bool nd_wheel_refill(struct nd_wheel *wheel)
 	wheel->fine_map[at >> 6] &= ~(UINT64_C(1) << (at & 63));
 	if (!wheel->fine_map[at >> 6])
 		wheel->summary[at >> 12] &= ~(UINT64_C(1) << ((at >> 6) & 63));
+	/* The list is the newest first: filling the buffer downwards turns it round. */
 	while (index != ND_NONE) {
 		struct nd_wheel_event *node = &wheel->nodes[index];
 		uint32_t next = node->next;
 
 		if (next != ND_NONE)
 			__builtin_prefetch(&wheel->nodes[next]);
-		wheel->buffer[count++] = *node;
+		wheel->buffer[--first] = *node;
 		node->next = wheel->free;
 		wheel->free = index;
 		index = next;
 	}
-	wheel->used -= count;
+	wheel->used -= wheel->limit - first;
 	wheel->slot = slot;
 	wheel->coarse_done = nd_max_u64(wheel->coarse_done, slot >> ND_WHEEL_BITS);
-	wheel->at = 0;
-	wheel->count = count;
-	sort(wheel->buffer, count);
+	wheel->at = first;
+	wheel->count = wheel->limit;
+	sort(wheel->buffer + first, wheel->limit - first);
 	return true;
 }
 

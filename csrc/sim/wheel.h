@@ -39,16 +39,18 @@ struct nd_wheel_event {
 _Static_assert(sizeof(struct nd_wheel_event) == 24, "decides how many events a cache holds");
 
 struct nd_wheel {
-	struct nd_wheel_event *buffer; /* of the slot that time has reached, sorted */
-	uint32_t at;                   /* next of the buffer to serve */
-	uint32_t count;                /* entries in the buffer, served ones included */
+	/* Events of the slot that time has reached, sorted, in buffer[at..count). A slot is filled
+	 * in below buffer[limit]; what is put into it later may go above. */
+	struct nd_wheel_event *buffer;
+	uint32_t at;
+	uint32_t count;
 	uint64_t slot;                 /* the slot that time has reached */
 	uint32_t shift;                /* a slot is 2^shift picoseconds wide */
 	uint32_t key;                  /* of the next event put in */
 	struct nd_wheel_event *nodes;
 	uint32_t free;                 /* head of the list of free nodes */
 	uint32_t used;                 /* nodes waiting in a slot */
-	uint32_t limit;                /* nodes, and entries of the buffer */
+	uint32_t limit;                /* nodes, and half of the entries of the buffer */
 	bool full;                     /* an event was refused: the run cannot go on */
 	uint32_t *fine;                /* heads of the slots' lists */
 	uint64_t *fine_map;            /* a bit for each slot that is not empty */
