@@ -32,6 +32,7 @@ void nd_swarm_free(struct nd_swarm *swarm)
 	nd_swarm_homa_reset(swarm);
 	nd_swarm_hosts_free(swarm);
 	nd_swarm_network_free(swarm);
+	nd_swarm_check_free(swarm);
 	nd_swarm_loop_free(&swarm->loop);
 	free(swarm);
 }
@@ -80,6 +81,7 @@ static void open_swarm(struct nd_swarm *swarm, const struct nd_swarm_options *op
 	}
 	nd_swarm_ndp_reset(swarm);
 	nd_swarm_homa_reset(swarm);
+	nd_swarm_check_reset(swarm);
 	nd_swarm_loop_reset(&swarm->loop);
 	swarm->options = *options;
 	swarm->trace.count = 0;

@@ -17,6 +17,7 @@
 
 #include <inttypes.h>
 
+#include "sim/swarm_check.h"
 #include "sim/swarm_homa.h"
 #include "sim/swarm_host.h"
 #include "sim/swarm_loop.h"
@@ -62,6 +63,7 @@ struct nd_swarm {
 	uint32_t hold_count;
 	struct nd_swarm_ndp ndp;
 	struct nd_swarm_homa homa;
+	struct nd_swarm_check check;
 	struct nd_rng faults;
 	struct nd_rng workload;
 	uint32_t actions_left;

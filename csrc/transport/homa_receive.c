@@ -142,6 +142,17 @@ static void end_unknown(struct nd_homa *homa, struct nd_homa_rpc *rpc, int error
 	nd_homa_rpc_close(homa, rpc, EVENT_FAILED, error, now);
 }
 
+/* The parts of a response that is to be made once more: the next one need not have the same bytes. */
+static void forget_response(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	rpc->state = ND_HOMA_OUTGOING;
+	nd_homa_in_end(homa, rpc);
+	rpc->in.granted = rpc->in.received;
+	nd_homa_in_account(homa, rpc);
+	rpc->in = (struct nd_homa_in){ .gaps = ND_NONE };
+	rpc->flags &= (uint8_t)~RPC_QUIET;
+}
+
 /*
  * The server does not have our RPC. If it never had, the request starts again. If it had, the
  * request may have run: unless twice is fine, the RPC fails, once the server says so again in
@@ -155,8 +166,9 @@ static void server_lost_rpc(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8
 
 	if (error) {
 		end_unknown(homa, rpc, error, now);
-	} else if (rpc->state == ND_HOMA_OUTGOING &&
-		   (homa->config.at_least_once || !may_have_run)) {
+	} else if (homa->config.at_least_once || !may_have_run) {
+		if (rpc->state == ND_HOMA_INCOMING)
+			forget_response(homa, rpc);
 		homa->counters.requests_restarted++;
 		nd_homa_out_restart(homa, rpc);
 	} else if (rpc->flags & RPC_DOUBTED && rpc->flags & RPC_ASKED) {
