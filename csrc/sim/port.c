@@ -27,14 +27,17 @@ void nd_port_serve(struct nd_sim *sim, uint32_t number)
 	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_queue *queue = port->queue;
 	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
+	uint32_t behind;
 
 	port->waking = false;
 	if (ND_UNLIKELY(index == ND_NONE))
 		return;
+	/* What was behind it in its list is likely to be next: a hint of what to fetch. */
+	behind = nd_sim_packet(sim, index)->next;
 	nd_port_launch(sim, number, index, sim->now);
 	if (queue->packets) {
 		port->waking = true;
-		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, behind);
 	}
 }
 
@@ -77,6 +80,6 @@ void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
 		nd_port_serve(sim, number);
 	} else {
 		port->waking = true;
-		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, ND_NONE);
 	}
 }

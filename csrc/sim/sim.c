@@ -109,22 +109,25 @@ static void foresee_arrival(struct nd_sim *sim, uint32_t node, uint32_t index)
 }
 
 /*
- * A new slot was reached: fetches what its events are going to touch, all at once, so that the
- * misses overlap instead of following one another.
+ * A new slot was reached. Fetches the ports that its events are going to touch, and the packets of
+ * the slot after it, which say where those go: misses overlap instead of following one another.
  */
 static void foresee(struct nd_sim *sim)
 {
-	const struct nd_wheel_event *events = sim->wheel.buffer;
+	const struct nd_wheel *wheel = &sim->wheel;
+	const struct nd_wheel_event *event;
 
-	for (uint32_t i = sim->wheel.at; i < sim->wheel.count; i++) {
-		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
-			fetch(nd_sim_packet(sim, events[i].arg), 1);
-		else if (events[i].what >> ND_TODO_SHIFT == ND_TODO_SERVE)
-			fetch(nd_sim_port(sim, events[i].what & ND_TODO_MASK), PORT_LINES);
+	for (uint32_t i = wheel->at; i < wheel->count; i++) {
+		event = &wheel->buffer[i];
+		if (event->what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
+			foresee_arrival(sim, event->what & ND_TODO_MASK, event->arg);
 	}
-	for (uint32_t i = sim->wheel.at; i < sim->wheel.count; i++) {
-		if (events[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
-			foresee_arrival(sim, events[i].what & ND_TODO_MASK, events[i].arg);
+	for (uint32_t i = nd_wheel_ahead(wheel); i != ND_NONE; i = event->next) {
+		event = &wheel->nodes[i];
+		if (event->what >> ND_TODO_SHIFT <= ND_TODO_SERVE && event->arg != ND_NONE)
+			fetch(nd_sim_packet(sim, event->arg), 1);
+		if (event->what >> ND_TODO_SHIFT == ND_TODO_SERVE)
+			fetch(nd_sim_port(sim, event->what & ND_TODO_MASK), PORT_LINES);
 	}
 }
 

@@ -260,6 +260,13 @@ bool nd_wheel_refill(struct nd_wheel *wheel)
 	return true;
 }
 
+uint32_t nd_wheel_ahead(const struct nd_wheel *wheel)
+{
+	uint64_t slot = next_fine(wheel);
+
+	return slot == ND_NEVER ? ND_NONE : wheel->fine[(uint32_t)slot & FINE_MASK];
+}
+
 /* Length of the lists in heads[0..count), or ND_NONE when a bit of the map is wrong. */
 static uint32_t count_lists(const struct nd_wheel *wheel, const uint32_t *heads,
 			    const uint64_t *map, uint32_t count)

@@ -75,6 +75,10 @@ void nd_wheel_put_far(struct nd_wheel *wheel, const struct nd_wheel_event *event
 /* Every pending event is linked exactly once and counted; NULL or what is wrong. O(limit). */
 const char *nd_wheel_audit(const struct nd_wheel *wheel);
 
+/* First node of the slot after the one being served, as far as is known now, or ND_NONE: follow
+ * nodes[].next from there to see what comes soon. */
+uint32_t nd_wheel_ahead(const struct nd_wheel *wheel);
+
 /* Pending events of the kind, which is what >> shift. O(pending). */
 uint32_t nd_wheel_count(const struct nd_wheel *wheel, uint32_t shift, uint32_t kind);
 
