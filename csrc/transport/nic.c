@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The NIC scheduler of a host: asks its endpoints in turn for the one packet to send next. */
+#include "transport/nic.h"
+
+#define NIC_PACKETS 2 /* full packets that may be on their way, the new one included */
+#define BITS_NS 8000000000u
+
+/* Time that bytes take; what the division leaves over is carried on, so no rate drifts. */
+static nd_ns book(struct nd_nic *nic, uint32_t bytes)
+{
+	uint64_t total = (uint64_t)bytes * BITS_NS + nic->carry;
+
+	nic->carry = total % nic->link_bps;
+	return total / nic->link_bps;
+}
+
+void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes)
+{
+	*nic = (struct nd_nic){ .link_bps = link_bps };
+	if (!link_bps)
+		return;
+	/* One full packet may be out when the next is handed over. */
+	nic->allowance_ns = (nd_ns)(NIC_PACKETS - 1) * packet_bytes * BITS_NS / link_bps;
+}
+
+void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *endpoint)
+{
+	nd_assert(nic->count < ND_NIC_MEMBERS_MAX);
+	nic->members[nic->count++] = (struct nd_nic_member){ .ops = ops, .endpoint = endpoint };
+}
+
+static bool next_control(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
+{
+	for (uint32_t i = 0; i < nic->count; i++) {
+		struct nd_nic_member *member = &nic->members[(nic->turn + i) % nic->count];
+
+		if (member->ops->transmit(member->endpoint, packet, ND_CLASS_CONTROL, now)) {
+			nic->turn = (nic->turn + i + 1) % nic->count;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The member that was served least and is not in tried. */
+static uint32_t least_served(const struct nd_nic *nic, uint32_t tried)
+{
+	uint32_t best = ND_NONE;
+
+	for (uint32_t i = 0; i < nic->count; i++)
+		if (!(tried & 1u << i) &&
+		    (best == ND_NONE || nic->members[i].served < nic->members[best].served))
+			best = i;
+	return best;
+}
+
+static bool next_data(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
+{
+	uint32_t tried = 0, index;
+
+	while ((index = least_served(nic, tried)) != ND_NONE) {
+		struct nd_nic_member *member = &nic->members[index];
+
+		if (member->ops->transmit(member->endpoint, packet, ND_CLASS_DATA, now)) {
+			/* Whoever was silent cannot claim the time that it did not use. */
+			member->served = nd_max_u64(member->served, nic->virtual_now);
+			nic->virtual_now = member->served;
+			member->served += packet->wire_bytes;
+			return true;
+		}
+		tried |= 1u << index;
+	}
+	return false;
+}
+
+bool nd_nic_next(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
+{
+	if (nic->link_bps && nd_nic_room_at(nic) > now)
+		return false;
+	if (!next_control(nic, packet, now) && !next_data(nic, packet, now))
+		return false;
+	if (nic->link_bps) {
+		if (nic->busy_until < now) {
+			nic->busy_until = now;
+			nic->carry = 0;
+		}
+		nic->busy_until += book(nic, packet->wire_bytes);
+	}
+	return true;
+}
