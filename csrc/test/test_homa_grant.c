@@ -45,16 +45,42 @@ TEST(nd_homa_grant_update__grants_of_a_batch_join)
 	CHECK_STR(hand_next(), "");
 }
 
-/* Small grants make small packets, and those make small grants again: wait for a whole one. */
-TEST(below_window__less_than_a_packet_waits)
+/* R-H33-1: a fixed window grants exactly what arrived, a short packet too. */
+TEST(below_window__fixed_window_is_exact)
 {
 	hand_start_default();
 	hand_data(2, 100, 0, 1424, 60000, 10000);
 	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
 	hand_data(2, 100, 1424, 1000, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <12424 p0");
+}
+
+/* Where the window moves, small grants would make ever smaller packets: whole packets only. */
+TEST(below_window__moving_window_waits_for_a_packet)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.max_incoming_bytes = 20000;
+	config.window_dynamic = true;
+	hand_start(&config, false);
+	hand_data(2, 100, 0, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
+	hand_data(2, 100, 1424, 500, 60000, 10000);
 	CHECK_STR(hand_next(), "");
-	hand_data(2, 100, 2424, 424, 60000, 10000);
+	hand_data(2, 100, 1924, 924, 60000, 10000);
 	CHECK_STR(hand_next(), "GRANT 101>2 <12848 p0");
+}
+
+TEST(fit__partial_grants_are_whole_packets)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.max_incoming_bytes = 12000;
+	hand_start(&config, false);
+	hand_data(2, 100, 0, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
+	hand_data(3, 100, 0, 1000, 50000, 1000);
+	CHECK_STR(hand_next(), "GRANT 101>3 <2424 p0");
 }
 
 TEST(nd_homa_grant_update__unscheduled_message_needs_none)
@@ -252,8 +278,8 @@ TEST(fit__max_incoming_bytes)
 	CHECK(hand_counters()->grant_stalled > 0);
 	CHECK_EQ(hand_usage().incoming, 14000);
 	hand_data(2, 100, 1424, 1424, 60000, 10000);
-	CHECK_STR(hand_next(), "GRANT 101>3 <7424 p1");
-	CHECK_EQ(hand_usage().incoming, 15000);
+	CHECK_STR(hand_next(), "GRANT 101>3 <6424 p1");
+	CHECK_EQ(hand_usage().incoming, 14000);
 }
 
 /* T25: senders that died with the whole budget give it back once they have been asked. */
@@ -286,9 +312,9 @@ TEST(window_of__dynamic_window_shrinks_with_company)
 	config.window_dynamic = true;
 	hand_start(&config, false);
 	hand_data(2, 100, 0, 1000, 100000, 10000);
-	CHECK_STR(hand_next(), "GRANT 101>2 <21000 p0");
+	CHECK_STR(hand_next(), "GRANT 101>2 <19968 p0");
 	hand_data(3, 100, 0, 1000, 90000, 5000);
-	CHECK_STR(hand_next(), "GRANT 101>3 <14333 p0");
+	CHECK_STR(hand_next(), "GRANT 101>3 <13544 p0");
 }
 
 /* U15: a peer with another round trip gets another window. */

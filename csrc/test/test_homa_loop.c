@@ -194,6 +194,183 @@ TEST(chaos__each_rpc_ends_once_and_runs_at_most_once)
 	CHECK(good > count * 60);
 }
 
+/* Loses the packets whose numbers are set in the mask that the context points to. */
+static bool lose_by_mask(struct world *w, const struct nd_packet *packet)
+{
+	uint64_t *mask = w->filter_context;
+	bool lost = *mask & 1;
+
+	(void)packet;
+	*mask >>= 1;
+	return !lost;
+}
+
+static void lose(uint64_t mask)
+{
+	struct nd_homa_config config = world_config();
+
+	config.rtt_bytes = 3000;
+	world_start(&world, 2, &config, true, 1);
+	world.filter = lose_by_mask;
+	world.filter_context = &mask;
+	world_request(&world, 0, 1, 7000);
+	world_run(&world, world.now + ND_SEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_REQUEST), 1);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 1);
+	CHECK_EQ(world_count(&world, ND_EVENT_SENT), 1);
+	world_check_empty(&world);
+	world_stop(&world);
+}
+
+/* T1, U1, R-H37-1, R-H37-2: each packet of an RPC is lost, each pair of packets, of any kind. */
+TEST(loss__each_packet_and_each_pair)
+{
+	for (uint32_t i = 0; i < 24; i++) {
+		for (uint32_t k = i; k < 24; k++)
+			lose(UINT64_C(1) << i | UINT64_C(1) << k);
+	}
+}
+
+static uint8_t lost_type;
+
+static bool lose_some_of_a_type(struct world *w, const struct nd_packet *packet)
+{
+	return packet->type != lost_type || nd_rng_below(&w->rng, 2) == 0;
+}
+
+/* U1: half of one kind of packet is lost: all RPCs complete. */
+TEST(loss__half_of_each_type)
+{
+	struct nd_homa_config config = world_config();
+
+	for (lost_type = ND_HOMA_DATA; lost_type <= ND_HOMA_ACK; lost_type++) {
+		world_start(&world, 2, &config, true, lost_type);
+		world.filter = lose_some_of_a_type;
+		for (uint32_t i = 0; i < 20; i++)
+			world_request(&world, i & 1, !(i & 1), 1 + i * 5000);
+		world_run(&world, world.now + 5 * ND_SEC);
+		CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 20);
+		CHECK_EQ(world_count(&world, ND_EVENT_REQUEST), 20);
+		world_check_empty(&world);
+		world_stop(&world);
+	}
+}
+
+/* The paper's settings: no ACKs on the wire, a loss-free network leaves no state at once. */
+TEST(paper__no_state_when_the_client_has_the_result)
+{
+	struct nd_homa_config config = nd_homa_config_paper(2, 6);
+
+	config.rpcs_max = 64;
+	config.server_rpcs_max = 64;
+	world_start(&world, 4, &config, false, 1);
+	for (uint32_t i = 0; i < 40; i++)
+		world_request(&world, i % 4, (i + 1) % 4, 1 + i * i * 100);
+	world_run(&world, world.now + 4 * ND_MSEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 40);
+	CHECK_EQ(world.sent[ND_HOMA_ACK] + world.sent[ND_HOMA_NEED_ACK] + world.sent[ND_HOMA_RESEND],
+		 0);
+	world_check_empty(&world);
+	world_stop(&world);
+}
+
+/* 30 MB of lengths only, as the simulator runs them; one GRANT at most for each DATA. */
+TEST(long_message__thirty_megabytes)
+{
+	struct nd_homa_config config = world_config();
+	uint64_t packets = (30000000 + 1423) / 1424;
+
+	world_start(&world, 2, &config, false, 1);
+	world.reply_bytes = 100;
+	world_request(&world, 0, 1, 30000000);
+	world_run(&world, world.now + 40 * ND_MSEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 1);
+	CHECK(world.sent[ND_HOMA_DATA] <= packets + 30);
+	CHECK(world.sent[ND_HOMA_GRANT] <= packets);
+	CHECK_EQ(world_counters(&world, 1)->gaps_refused, 0);
+	world_stop(&world);
+}
+
+/* R-H31-2: a long message does not hold short ones up: they finish while it is on its way. */
+TEST(short_messages__overtake_a_long_one)
+{
+	struct nd_homa_config config = world_config();
+	uint64_t last;
+
+	world_start(&world, 2, &config, false, 1);
+	world.reply_bytes = 10;
+	world_request(&world, 0, 1, 3000000);
+	world_run(&world, world.now + 100 * ND_USEC);
+	last = world_request(&world, 0, 1, 100);
+	world_run(&world, world.now + 20 * ND_USEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 1);
+	CHECK_EQ(world_event(&world, ND_EVENT_RESPONSE)->id, last);
+	world_run(&world, world.now + 10 * ND_MSEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 2);
+	world_stop(&world);
+}
+
+/* T4: the server dies with requests in every state and comes back: errors in time, then service. */
+TEST(restart__server)
+{
+	struct nd_homa_config config = world_config();
+	uint32_t failed;
+
+	world_start(&world, 2, &config, false, 1);
+	world.hold_replies = true;
+	world_request(&world, 0, 1, 100);
+	world_request(&world, 0, 1, 200000);
+	world_run(&world, world.now + 60 * ND_USEC);
+	world_boot(&world, 1, 999);
+	world_run(&world, world.now + 500 * ND_MSEC);
+	CHECK_EQ(world_homa(&world, 0)->client_rpcs, 0);
+	failed = world_count(&world, ND_EVENT_FAILED);
+	CHECK_EQ(failed, 2);
+	nd_homa_ops.submit(world.hosts[1].endpoint, &(struct nd_command){
+		.kind = ND_COMMAND_LISTEN, .port = SERVICE_PORT, .app = 1 }, world.now);
+	world.hold_replies = false;
+	world_request(&world, 0, 1, 100);
+	world_run(&world, world.now + ND_MSEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 1);
+	world_stop(&world);
+}
+
+/* ... and a client that restarts is a new client: its ids are others, the server lets go. */
+TEST(restart__client)
+{
+	struct nd_homa_config config = world_config();
+
+	world_start(&world, 2, &config, false, 1);
+	world_request(&world, 0, 1, 200000);
+	world_request(&world, 0, 1, 100);
+	world_run(&world, world.now + 60 * ND_USEC);
+	world_boot(&world, 0, 555);
+	for (uint32_t i = 0; i < 20; i++)
+		world_request(&world, 0, 1, 100);
+	world_run(&world, world.now + ND_SEC);
+	CHECK(world_count(&world, ND_EVENT_RESPONSE) >= 20);
+	CHECK_EQ(world_homa(&world, 1)->server_rpcs, 0);
+	world_stop(&world);
+}
+
+/* R-H36-1, E-H18: a thousand RPCs at once, all answered, responses small without being granted. */
+TEST(incast__responses_are_limited)
+{
+	struct nd_homa_config config = world_config();
+	uint32_t flagged;
+
+	world_start(&world, 9, &config, false, 1);
+	world.reply_bytes = 10000;
+	for (uint32_t i = 0; i < 400; i++)
+		world_request(&world, 0, 1 + i % 8, 50);
+	world_run(&world, world.now + ND_SEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 400);
+	flagged = (uint32_t)world_counters(&world, 0)->incast_flagged;
+	CHECK_EQ(flagged, 400 - config.incast_rpcs);
+	world_check_empty(&world);
+	world_stop(&world);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);

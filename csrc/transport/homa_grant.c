@@ -58,7 +58,7 @@ static uint8_t level_of_rank(const struct nd_homa *homa, uint32_t rank)
 	return rank < used ? (uint8_t)(used - 1 - rank) : 0;
 }
 
-/* Bytes that may be granted now out of those wanted. */
+/* Bytes that may be granted now out of those wanted; whole packets when not all. */
 static uint32_t fit(struct nd_homa *homa, uint32_t wanted)
 {
 	uint64_t limit = homa->config.max_incoming_bytes;
@@ -69,7 +69,7 @@ static uint32_t fit(struct nd_homa *homa, uint32_t wanted)
 	homa->stalled = true;
 	homa->counters.grant_stalled++;
 	room = homa->incoming < limit ? (uint32_t)(limit - homa->incoming) : 0;
-	return room < homa->config.mss_bytes ? 0 : room;
+	return room - room % homa->config.mss_bytes;
 }
 
 static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, uint8_t level)
@@ -83,8 +83,9 @@ static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, 
 }
 
 /*
- * What its window has room for. Less than a packet is worth a grant only at the message's end or
- * when nothing is on its way: small grants make small packets, and those make small grants again.
+ * What its window has room for. A fixed window grants what arrived, so that packets keep their
+ * sizes. A window that moves is filled by whole packets, unless that ends the message or nothing
+ * is on its way: small grants make small packets, and those make small grants again.
  */
 static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
@@ -92,9 +93,9 @@ static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rp
 				     (uint64_t)rpc->in.received + window_of(homa, rpc));
 	uint32_t bytes = target > rpc->in.granted ? (uint32_t)(target - rpc->in.granted) : 0;
 
-	if (bytes < homa->config.mss_bytes && target < rpc->in.bytes &&
+	if (homa->config.window_dynamic && target < rpc->in.bytes &&
 	    rpc->in.granted > rpc->in.received)
-		return 0;
+		bytes -= bytes % homa->config.mss_bytes;
 	return bytes;
 }
 
