@@ -122,5 +122,5 @@ const char *nd_rig_queue_audit(const struct nd_rig_queue *rig)
 {
 	if (!nd_pool_check(&rig->pool))
 		return "pool: used and free packets do not add up";
-	return rig->queue->ops->audit(rig->queue);
+	return nd_queue_audit(rig->queue);
 }

@@ -222,7 +222,7 @@ const char *nd_sim_audit(struct nd_sim *sim)
 	if (why)
 		return broken(sim, "event set", 0, why);
 	for (uint32_t p = sim->topology.hosts; p < sim->topology.ports; p++) {
-		why = nd_sim_port(sim, p)->queue->ops->audit(nd_sim_port(sim, p)->queue);
+		why = nd_queue_audit(nd_sim_port(sim, p)->queue);
 		if (why)
 			return broken(sim, "port", p, why);
 		queued += nd_sim_port(sim, p)->queue->packets;

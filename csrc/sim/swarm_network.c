@@ -418,7 +418,7 @@ static const char *audit_port(const struct nd_swarm_port *port, bool deep)
 		return "a queue's dequeued_packets is wrong";
 	if (counters->returned_packets != port->returned)
 		return "a queue's returned_packets is wrong";
-	return deep ? port->queue->ops->audit(port->queue) : NULL;
+	return deep ? nd_queue_audit(port->queue) : NULL;
 }
 
 const char *nd_swarm_network_audit(const struct nd_swarm *swarm, bool deep)
