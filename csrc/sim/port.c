@@ -60,21 +60,12 @@ static void shed(struct nd_sim *sim, uint32_t number, const struct nd_shed *shed
 	}
 }
 
-void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
+/* Something may have to be sent, now or when the wire is free. */
+static void wake(struct nd_sim *sim, uint32_t number)
 {
 	struct nd_port *port = nd_sim_port(sim, number);
-	struct nd_queue *queue = port->queue;
-	struct nd_shed left = { .dropped = ND_NONE, .returned = ND_NONE };
-	enum nd_verdict verdict;
 
-	if (ND_UNLIKELY(port->flags & ND_PORT_WATCHED))
-		nd_probe_before_enqueue(sim, number, index);
-	verdict = queue->ops->enqueue(queue, index, sim->now_ns, &left);
-	if (ND_UNLIKELY(port->flags & ND_PORT_WATCHED))
-		nd_probe_after_enqueue(sim, number, index, verdict);
-	if (ND_UNLIKELY(left.dropped != ND_NONE || left.returned != ND_NONE))
-		shed(sim, number, &left);
-	if (port->waking || !queue->packets)
+	if (port->waking || !port->queue->packets)
 		return;
 	if (sim->now >= port->busy_until) {
 		nd_port_serve(sim, number);
@@ -82,4 +73,33 @@ void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
 		port->waking = true;
 		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, ND_NONE);
 	}
+}
+
+static void offer_watched(struct nd_sim *sim, uint32_t number, uint32_t index)
+{
+	struct nd_queue *queue = nd_sim_port(sim, number)->queue;
+	struct nd_shed left = ND_SHED_EMPTY;
+
+	nd_probe_before_enqueue(sim, number, index);
+	if (queue->ops->enqueue(queue, index, sim->now_ns, &left) == ND_TRIMMED)
+		nd_probe_record(sim, ND_SIM_RECORD_TRIM, number, index, sim->now);
+	shed(sim, number, &left);
+	wake(sim, number);
+	nd_probe_depth(sim, number);
+}
+
+void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
+{
+	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_queue *queue = port->queue;
+	struct nd_shed left = ND_SHED_EMPTY;
+
+	if (ND_UNLIKELY(port->flags & ND_PORT_WATCHED)) {
+		offer_watched(sim, number, index);
+		return;
+	}
+	queue->ops->enqueue(queue, index, sim->now_ns, &left);
+	if (ND_UNLIKELY(left.dropped != ND_NONE || left.returned != ND_NONE))
+		shed(sim, number, &left);
+	wake(sim, number);
 }

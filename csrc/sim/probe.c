@@ -123,13 +123,10 @@ void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index
 				    to_ns(port->busy_until - sim->now) : 0;
 }
 
-void nd_probe_after_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index,
-			    enum nd_verdict verdict)
+void nd_probe_depth(struct nd_sim *sim, uint32_t number)
 {
 	if (sim->probe.depths)
 		note_depth(sim, number);
-	if (verdict == ND_TRIMMED)
-		nd_probe_record(sim, ND_SIM_RECORD_TRIM, number, index, sim->now);
 }
 
 /* The wait in a queue is over; at a NIC there is none that we know of. */

@@ -15,10 +15,10 @@ void nd_probe_free(struct nd_sim *sim);
 /* Whether any probe wants to see what the ports do. */
 bool nd_probe_watches_ports(const struct nd_sim_config *config);
 
-/* A discipline is about to get, or has got, the packet. */
+/* A discipline is about to get the packet. */
 void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t port, uint32_t index);
-void nd_probe_after_enqueue(struct nd_sim *sim, uint32_t port, uint32_t index,
-			    enum nd_verdict verdict);
+/* A queue has changed and time will pass before it changes again. */
+void nd_probe_depth(struct nd_sim *sim, uint32_t port);
 /* A watched port starts to send. */
 void nd_probe_launch(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
 /* An engine is about to get the packet. */
