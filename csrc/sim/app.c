@@ -19,7 +19,7 @@ static bool is_rpc(const struct nd_sim *sim, uint32_t engine)
 
 static int submit(struct nd_sim *sim, uint32_t host, uint32_t engine, struct nd_command *command)
 {
-	return sim->engines[engine].ops->submit(sim->hosts[host].endpoints[engine], command,
+	return sim->engines[engine].ops->submit(nd_sim_endpoint(sim, host, engine), command,
 						sim->now_ns);
 }
 

@@ -213,6 +213,7 @@ static int build_host(struct nd_sim *sim, uint32_t number, uint8_t *const *next,
 
 	host->timer_at = ND_NEVER;
 	host->timer_later = ND_NEVER;
+	nd_nic_init(&host->nic, 0, sim->config.packet_bytes);
 	host->slack = (sim->config.nic_packets - 1) * full;
 	sim->delay_rngs[number] = nd_rng_make(sim->config.seed, stream(STREAM_HOST, number));
 	for (uint32_t i = 0; i < sim->engine_count; i++) {
@@ -229,9 +230,9 @@ static int build_host(struct nd_sim *sim, uint32_t number, uint8_t *const *next,
 		};
 		int rc;
 
-		host->endpoints[i] = next[i];
-		engine->ops->init(host->endpoints[i], &setup);
-		rc = engine->ops->submit(host->endpoints[i], &listen, 0);
+		engine->ops->init(next[i], &setup);
+		nd_nic_add(&host->nic, engine->ops, next[i]);
+		rc = engine->ops->submit(next[i], &listen, 0);
 		if (rc < 0)
 			return nd_error_set(error, rc, "host %u cannot listen on %s port %u", number,
 					    engine->ops->name, engine->service);

@@ -7,25 +7,6 @@
 
 #define EVENTS_BATCH 8
 
-/* Asks the endpoints in turn for a packet of the class; true when sim->fresh was filled in. */
-static bool ask(struct nd_sim *sim, struct nd_host *host, enum nd_class class)
-{
-	struct nd_packet *packet = nd_sim_packet(sim, sim->fresh);
-	uint32_t turn = host->turn;
-
-	for (uint32_t i = 0; i < sim->engine_count; i++) {
-		uint32_t at = turn;
-
-		turn = turn + 1 < sim->engine_count ? turn + 1 : 0;
-		if (sim->engines[at].ops->transmit(host->endpoints[at], packet, class,
-						   sim->now_ns)) {
-			host->turn = (uint8_t)turn;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Hands over what the endpoints have while the NIC has room; whether anything was. */
 static bool pump(struct nd_sim *sim, uint32_t number)
 {
@@ -38,7 +19,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 	while (port->busy_until <= sim->now + host->slack) {
 		uint32_t index = sim->fresh;
 
-		if (!ask(sim, host, ND_CLASS_CONTROL) && !ask(sim, host, ND_CLASS_DATA))
+		if (!nd_nic_next(&host->nic, nd_sim_packet(sim, index), sim->now_ns))
 			return sent;
 		sent = true;
 		sim->fresh = nd_pool_get(&sim->pool);
@@ -65,7 +46,7 @@ static void arm(struct nd_sim *sim, uint32_t number)
 	nd_ps time;
 
 	for (uint32_t i = 0; i < sim->engine_count; i++) {
-		nd_ns one = sim->engines[i].ops->deadline(host->endpoints[i]);
+		nd_ns one = sim->engines[i].ops->deadline(host->nic.members[i].endpoint);
 
 		deadline = nd_min_u64(deadline, one);
 	}
@@ -92,7 +73,7 @@ static void arm(struct nd_sim *sim, uint32_t number)
 static bool drain(struct nd_sim *sim, uint32_t number, uint32_t engine)
 {
 	const struct nd_transport_ops *ops = sim->engines[engine].ops;
-	void *endpoint = sim->hosts[number].endpoints[engine];
+	void *endpoint = nd_sim_endpoint(sim, number, engine);
 	struct nd_event events[EVENTS_BATCH];
 	bool any = false;
 	uint32_t count;
@@ -147,9 +128,9 @@ void nd_host_timer(struct nd_sim *sim, uint32_t number)
 	for (uint32_t i = 0; i < sim->engine_count; i++) {
 		const struct nd_transport_ops *ops = sim->engines[i].ops;
 
-		if (ops->deadline(host->endpoints[i]) <= sim->now_ns) {
+		if (ops->deadline(host->nic.members[i].endpoint) <= sim->now_ns) {
 			sim->counters.timers++;
-			ops->on_deadline(host->endpoints[i], sim->now_ns);
+			ops->on_deadline(host->nic.members[i].endpoint, sim->now_ns);
 		}
 	}
 	nd_host_settle(sim, number);
@@ -167,7 +148,7 @@ void nd_host_receive(struct nd_sim *sim, uint32_t number, uint32_t index)
 		if (ops->protocol != packet->protocol)
 			continue;
 		sim->tag = nd_sim_packet_tag(packet);
-		ops->receive(host->endpoints[i], packet, sim->now_ns);
+		ops->receive(host->nic.members[i].endpoint, packet, sim->now_ns);
 		nd_pool_put(&sim->pool, index);
 		drain(sim, number, i);
 		sim->tag = 0;

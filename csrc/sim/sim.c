@@ -229,7 +229,7 @@ const char *nd_sim_audit(struct nd_sim *sim)
 	}
 	for (uint32_t h = 0; h < sim->topology.hosts; h++) {
 		for (uint32_t i = 0; i < sim->engine_count; i++) {
-			why = sim->engines[i].ops->audit(sim->hosts[h].endpoints[i]);
+			why = sim->engines[i].ops->audit(nd_sim_endpoint(sim, h, i));
 			if (why)
 				return broken(sim, "host", h, why);
 		}
@@ -303,7 +303,7 @@ const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, 
 {
 	if (host >= sim->topology.hosts || engine >= sim->engine_count)
 		return NULL;
-	return sim->engines[engine].ops->counters(sim->hosts[host].endpoints[engine]);
+	return sim->engines[engine].ops->counters(nd_sim_endpoint(sim, host, engine));
 }
 
 const struct nd_sim_depth *nd_sim_depths(struct nd_sim *sim, uint32_t *count)

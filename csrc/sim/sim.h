@@ -28,7 +28,7 @@
 #include "sim/topology.h"
 #include "transport/transport.h"
 
-#define ND_SIM_ENGINES_MAX 4
+#define ND_SIM_ENGINES_MAX 4 /* as many as a NIC has members, see transport/nic.h */
 #define ND_SIM_CLASSES_MAX 255
 
 /* One protocol that hosts speak. Hosts of different classes may have different configs. */

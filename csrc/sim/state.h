@@ -24,6 +24,7 @@
 #include "sim/keep.h"
 #include "sim/sim.h"
 #include "sim/wheel.h"
+#include "transport/nic.h"
 
 /* event.what: kind in the upper bits, host, port, node or flow in the lower ones. */
 #define ND_TODO_SHIFT 28
@@ -84,12 +85,11 @@ struct nd_switch {
 
 struct nd_host {
 	_Alignas(64)
-	void *endpoints[ND_SIM_ENGINES_MAX];
-	nd_ps timer_at;      /* the event that counts */
-	nd_ps timer_later;   /* one that was overtaken and is still pending */
-	nd_ps received_at;   /* software hands packets over in order */
-	nd_ps slack;         /* how far the wire may be booked when a packet is handed over */
-	uint8_t turn;        /* endpoint that is asked first for data */
+	nd_ps timer_at;    /* the event that counts */
+	nd_ps timer_later; /* one that was overtaken and is still pending */
+	nd_ps received_at; /* software hands packets over in order */
+	nd_ps slack;       /* how far the wire may be booked when a packet is handed over */
+	struct nd_nic nic; /* endpoints, one for each engine; the port does the booking */
 };
 
 /* Progress of one flow. */
@@ -212,6 +212,11 @@ static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo,
 			      uint32_t arg)
 {
 	nd_wheel_put(&sim->wheel, time, (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+}
+
+static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uint32_t engine)
+{
+	return sim->hosts[host].nic.members[engine].endpoint;
 }
 
 /* port.c */
