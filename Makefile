@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel test test-c test-sanitize test-python lint clean
+.PHONY: help dev stubs wheel test test-c test-sanitize test-python swarm lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -51,6 +51,10 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 
 test-python: dev ## Python tests
 	$(BIN)/pytest -n 2
+
+SWARM_MINUTES ?= 1
+swarm: dev ## Seeds that nobody has run yet, for SWARM_MINUTES
+	$(BIN)/ndpstack swarm --minutes $(SWARM_MINUTES) --shrink
 
 lint: dev ## ruff and mypy
 	ruff check .

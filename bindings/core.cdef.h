@@ -584,3 +584,22 @@ uint32_t nd_rig_queue_packets(const struct nd_rig_queue *rig);
 uint32_t nd_rig_queue_bytes(const struct nd_rig_queue *rig);
 const uint64_t *nd_rig_queue_counters(const struct nd_rig_queue *rig);
 const char *nd_rig_queue_audit(const struct nd_rig_queue *rig);
+
+/* ---- swarm: rig_swarm.h has the comments ---- */
+struct nd_rig_swarm;
+struct nd_rig_swarm *nd_rig_swarm_new(void);
+void nd_rig_swarm_free(struct nd_rig_swarm *rig);
+void nd_rig_swarm_draw(struct nd_rig_swarm *rig, uint64_t seed, uint32_t protocols);
+void nd_rig_swarm_calm(struct nd_rig_swarm *rig, uint64_t seed, uint32_t protocols);
+int nd_rig_swarm_set(struct nd_rig_swarm *rig, const char *name, uint32_t value);
+const char *nd_rig_swarm_option_name(uint32_t at);
+const char *nd_rig_swarm_option_help(uint32_t at);
+uint32_t nd_rig_swarm_option_calm(uint32_t at);
+uint32_t nd_rig_swarm_option(struct nd_rig_swarm *rig, uint32_t at);
+bool nd_rig_swarm_run(struct nd_rig_swarm *rig, bool verbose);
+uint32_t nd_rig_swarm_shrink(struct nd_rig_swarm *rig);
+const char *nd_rig_swarm_failure(const struct nd_rig_swarm *rig);
+nd_ns nd_rig_swarm_time(const struct nd_rig_swarm *rig);
+const char *nd_rig_swarm_count_name(uint32_t at);
+uint64_t nd_rig_swarm_count(const struct nd_rig_swarm *rig, uint32_t at);
+const char *nd_rig_swarm_text(struct nd_rig_swarm *rig);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "queue/queue.h"
 #include "rig.h"
+#include "rig_swarm.h"
 #include "sim/blast.h"
 #include "sim/sim.h"
 #include "sim/traffic.h"

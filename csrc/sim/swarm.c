@@ -60,6 +60,10 @@ static int configure(struct nd_swarm *swarm)
 
 		if (!(swarm->options.protocols >> p & 1))
 			continue;
+		if (!protocol) {
+			nd_swarm_fail(swarm, "no engine of protocol %" PRIu32, p);
+			return -1;
+		}
 		memset(swarm->configs[p], 0, ND_SWARM_CONFIG_BYTES);
 		protocol->configure(&swarm->options, swarm->configs[p]);
 		swarm->homa.at_least_once |= protocol->runs_again &&

@@ -34,6 +34,7 @@ class CommandModule(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
+    "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 
 
