@@ -2,6 +2,7 @@
 /* The ports of a simulation: rate, delay and discipline of each. */
 #include "sim/build.h"
 
+#include "queue/shared.h"
 #include "sim/probe.h"
 
 #include <errno.h>
@@ -82,6 +83,57 @@ static void build_wire(struct nd_sim *sim, uint32_t number)
 		port->flags |= ND_PORT_WATCHED;
 }
 
+/* With shared buffers: one of each switch, and a copy of the config for each of its ports. */
+static int build_shared(struct nd_sim *sim, struct nd_error *error)
+{
+	size_t bytes = 0;
+
+	for (uint32_t tier = 0; tier < ND_TIER_COUNT; tier++) {
+		const struct nd_sim_egress *egress = &sim->config.egress[tier];
+		struct nd_shared_config config = { egress->shared_bytes, egress->shared_alpha_256 };
+		const char *why = NULL;
+
+		if (!egress->shared_bytes)
+			continue;
+		if (nd_shared_check(&config, &why) < 0)
+			return nd_error_set(error, -EINVAL, "shared buffer of tier %u: %s", tier,
+					    why);
+		if (egress->shared_offset + sizeof(struct nd_shared *) > egress->config_bytes)
+			return nd_error_set(error, -EINVAL,
+					    "tier %u: shared_offset lies outside config_bytes", tier);
+		bytes = egress->config_bytes > bytes ? egress->config_bytes : bytes;
+	}
+	if (!bytes)
+		return 0;
+	sim->config_bytes = CACHE_LINES(bytes);
+	sim->configs = nd_keep_get(&sim->keep, sim->topology.ports * sim->config_bytes);
+	sim->shared = nd_keep_get(&sim->keep, sim->topology.switches * sizeof(*sim->shared));
+	if (!sim->configs || !sim->shared)
+		return nd_error_set(error, -ENOMEM, "no room for shared buffers");
+	return 0;
+}
+
+/* Config of a port: the tier's, or its own copy that names the buffer of its switch. */
+static const void *queue_config(struct nd_sim *sim, uint32_t number,
+				const struct nd_sim_egress *egress)
+{
+	uint32_t node = nd_topology_port_node(&sim->topology, number);
+	struct nd_shared_config buffer = { egress->shared_bytes, egress->shared_alpha_256 };
+	struct nd_shared *shared;
+	uint8_t *copy;
+
+	if (!egress->shared_bytes)
+		return egress->config;
+	/* The tiers of a switch share one buffer: the size that comes first counts. */
+	shared = &sim->shared[node - sim->topology.hosts];
+	if (!shared->total_bytes)
+		nd_shared_init(shared, &buffer);
+	copy = sim->configs + number * sim->config_bytes;
+	memcpy(copy, egress->config, egress->config_bytes);
+	memcpy(copy + egress->shared_offset, &shared, sizeof(shared));
+	return copy;
+}
+
 static void build_queue(struct nd_sim *sim, uint32_t number)
 {
 	struct nd_port *port = nd_sim_port(sim, number);
@@ -90,7 +142,7 @@ static void build_queue(struct nd_sim *sim, uint32_t number)
 	uint8_t *block = (uint8_t *)port;
 
 	port->queue = (struct nd_queue *)(void *)(block + sizeof(*port));
-	egress->ops->init(port->queue, &sim->pool, egress->config,
+	egress->ops->init(port->queue, &sim->pool, queue_config(sim, number, egress),
 			  (struct nd_queue_counters *)(void *)(block + sim->counters_at),
 			  nd_rng_u64(&rng));
 	nd_assert(port->queue->ops == egress->ops);
@@ -101,7 +153,7 @@ int nd_build_ports(struct nd_sim *sim, struct nd_error *error)
 	uint32_t hosts = sim->topology.hosts, ports = sim->topology.ports;
 	size_t queue = 0;
 
-	if (check_egress(sim, error))
+	if (check_egress(sim, error) || build_shared(sim, error))
 		return error->code;
 	for (uint32_t p = hosts; p < ports; p++) {
 		uint32_t tier = nd_topology_tier(&sim->topology, p);

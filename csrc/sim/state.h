@@ -169,6 +169,9 @@ struct nd_sim {
 	uint32_t change_next;
 	struct nd_sim_host_row *host_rows;
 	struct nd_rng *delay_rngs; /* of each host */
+	struct nd_shared *shared;  /* buffer of each switch, when ports share it */
+	uint8_t *configs;          /* of the ports that do */
+	size_t config_bytes;       /* of each of them */
 	struct nd_probe_state probe;
 	struct nd_keep keep; /* all memory of the simulation */
 	char error[ND_ERROR_TEXT_BYTES];
