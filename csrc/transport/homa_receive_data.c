@@ -168,13 +168,10 @@ static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_
 
 	if (rpc->flags & RPC_STARVED)
 		homa->counters.memory_dropped_bytes += packet->payload_bytes;
-	if (!granted || rpc->flags & RPC_STARVED) {
-		watch(homa, rpc, now);
-		return;
-	}
-	homa->counters.data_bytes_received += nd_homa_in_add(homa, rpc, packet->homa.offset,
-							     packet->payload_bytes,
-							     packet->payload);
+	else if (granted)
+		homa->counters.data_bytes_received +=
+			nd_homa_in_add(homa, rpc, packet->homa.offset, packet->payload_bytes,
+				       packet->payload);
 	nd_homa_in_account(homa, rpc);
 	if (rpc->in.received < rpc->in.bytes) {
 		watch(homa, rpc, now);
