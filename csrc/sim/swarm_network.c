@@ -68,16 +68,30 @@ static void open_port(struct nd_swarm *swarm, uint32_t path, uint32_t target,
 	nd_assert(port->queue->ops == queue->ops);
 }
 
+static int check_queue(struct nd_swarm *swarm, const struct nd_swarm_queue *queue)
+{
+	const char *why = "no reason given";
+	int rc = queue->ops->check(queue->config, &why);
+
+	if (rc != 0)
+		nd_swarm_fail(swarm, "%s refuses its configuration: %s", queue->ops->name, why);
+	return rc;
+}
+
 static int open_ports(struct nd_swarm *swarm)
 {
+	const struct nd_shared_config shared = nd_swarm_queue_shared(&swarm->options);
 	struct nd_swarm_network *network = &swarm->network;
 	const struct nd_swarm_options *options = &swarm->options;
 	struct nd_swarm_queue *core = &swarm->queues[0], *edge = &swarm->queues[1];
 	size_t stride, bytes;
 	uint8_t *memory;
 
-	nd_swarm_queue_choose(core, options, false);
-	nd_swarm_queue_choose(edge, options, true);
+	nd_shared_init(&network->shared, &shared);
+	nd_swarm_queue_choose(core, options, options->shared_buffer ? &network->shared : NULL, false);
+	nd_swarm_queue_choose(edge, options, options->shared_buffer ? &network->shared : NULL, true);
+	if (check_queue(swarm, core) != 0 || check_queue(swarm, edge) != 0)
+		return 0;
 	stride = nd_max_u64(core->ops->bytes(core->config), edge->ops->bytes(edge->config));
 	stride = (stride + 63) & ~(size_t)63;
 	network->port_count = options->hosts * (options->paths + 1);
@@ -416,6 +430,8 @@ static const char *audit_port(const struct nd_swarm_port *port, bool deep)
 		return "a queue's enqueued_packets is wrong";
 	if (counters->dequeued_packets != port->served)
 		return "a queue's dequeued_packets is wrong";
+	if (counters->dropped_packets != port->dropped)
+		return "a queue's dropped_packets is wrong";
 	if (counters->returned_packets != port->returned)
 		return "a queue's returned_packets is wrong";
 	return deep ? nd_queue_audit(port->queue) : NULL;

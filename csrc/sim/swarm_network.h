@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "queue/queue.h"
+#include "queue/shared.h"
 #include "sim/swarm_options.h"
 #include "wire/packet.h"
 
@@ -41,6 +42,7 @@ struct nd_swarm_network {
 	size_t queues_bytes;
 	uint8_t stages[ND_SWARM_PACKETS_MAX]; /* links behind each packet */
 	struct nd_swarm_port ports[ND_SWARM_PORTS_MAX];
+	struct nd_shared shared; /* buffer of all ports, where they share one */
 	uint32_t port_count;
 	struct nd_rng rng;
 	bool calm;                                               /* links have no faults now */

@@ -77,8 +77,9 @@ static void draw_topology(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->slow_path_percent = PICK(rng, 100, 100, 100, 50, 10);
 	o->delay_ns = PICK(rng, 50, 500, 500, 1000, 5000, 20000, 200000);
 	o->mtu = PICK(rng, 576, 1500, 1500, 1500, 4000, ND_SWARM_MTU_MAX);
-	o->discipline = PICK(rng, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5);
+	o->discipline = PICK(rng, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6, 7);
 	o->buffer_packets = PICK(rng, 2, 4, 8, 8, 16, 64);
+	o->shared_buffer = nd_rng_below(rng, 6) == 0;
 	o->return_to_sender = nd_rng_below(rng, 2);
 }
 

@@ -4,15 +4,35 @@
 #define ND_SIM_SWARM_QUEUE_H
 
 #include "queue/queue.h"
+#include "queue/shared.h"
 #include "sim/swarm_options.h"
 
-/* Room for the config of any discipline. */
-struct nd_swarm_queue {
-	const struct nd_queue_ops *ops;
-	_Alignas(64) uint8_t config[512];
+/* options.discipline */
+enum nd_swarm_discipline {
+	ND_SWARM_QUEUE_DROPTAIL,
+	ND_SWARM_QUEUE_ECN,
+	ND_SWARM_QUEUE_NDP,
+	ND_SWARM_QUEUE_CUT_PAYLOAD,
+	ND_SWARM_QUEUE_STRICT,
+	ND_SWARM_QUEUE_PFABRIC,
+	ND_SWARM_QUEUE_NETFPGA,
+	ND_SWARM_QUEUE_P4,
+	ND_SWARM_QUEUE_DISCIPLINES,
 };
 
+#define ND_SWARM_QUEUE_CONFIG_BYTES 256
+
+/* A discipline with its config. */
+struct nd_swarm_queue {
+	const struct nd_queue_ops *ops;
+	_Alignas(64) uint8_t config[ND_SWARM_QUEUE_CONFIG_BYTES];
+};
+
+/* shared is the buffer of all ports, or NULL when each has its own. */
 void nd_swarm_queue_choose(struct nd_swarm_queue *queue, const struct nd_swarm_options *options,
-			   bool last_hop);
+			   struct nd_shared *shared, bool last_hop);
+
+/* The buffer that the ports of such a run share. */
+struct nd_shared_config nd_swarm_queue_shared(const struct nd_swarm_options *options);
 
 #endif
