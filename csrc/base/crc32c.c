@@ -31,11 +31,11 @@ __attribute__((constructor)) static void fill_table(void)
 	}
 }
 
-uint32_t nd_crc32c_table(const void *data, size_t bytes)
+uint32_t nd_crc32c_add_table(uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *at = data;
-	uint32_t crc = UINT32_MAX;
 
+	crc = ~crc;
 	for (; bytes >= 8; bytes -= 8, at += 8) {
 		uint32_t low = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
 			       (uint32_t)at[3] << 24;
@@ -52,10 +52,10 @@ uint32_t nd_crc32c_table(const void *data, size_t bytes)
 
 #ifdef __x86_64__
 
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(const void *data, size_t bytes)
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before,
+								 const uint8_t *at, size_t bytes)
 {
-	const uint8_t *at = data;
-	uint64_t crc = UINT32_MAX;
+	uint64_t crc = ~before;
 
 	for (; bytes >= 8; bytes -= 8, at += 8) {
 		uint64_t word;
@@ -63,23 +63,30 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(const void *dat
 		memcpy(&word, at, sizeof(word));
 		crc = __builtin_ia32_crc32di(crc, word);
 	}
-	for (; bytes; bytes--, at++)
+	if (bytes & 4) {
+		uint32_t word;
+
+		memcpy(&word, at, sizeof(word));
+		crc = __builtin_ia32_crc32si((uint32_t)crc, word);
+		at += 4;
+	}
+	for (bytes &= 3; bytes; bytes--, at++)
 		crc = __builtin_ia32_crc32qi((uint32_t)crc, *at);
 	return ~(uint32_t)crc;
 }
 
-uint32_t nd_crc32c(const void *data, size_t bytes)
+uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes)
 {
 	/* Reads one word that libgcc filled in at start; it predicts perfectly. */
-	return __builtin_cpu_supports("sse4.2") ? by_instruction(data, bytes) :
-						  nd_crc32c_table(data, bytes);
+	return __builtin_cpu_supports("sse4.2") ? by_instruction(crc, data, bytes) :
+						  nd_crc32c_add_table(crc, data, bytes);
 }
 
 #else
 
-uint32_t nd_crc32c(const void *data, size_t bytes)
+uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes)
 {
-	return nd_crc32c_table(data, bytes);
+	return nd_crc32c_add_table(crc, data, bytes);
 }
 
 #endif

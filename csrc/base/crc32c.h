@@ -5,10 +5,18 @@
 
 #include "base/types.h"
 
-/* CRC-32C of bytes, by the CPU's instruction where it has one. "123456789" gives 0xe3069283. */
-uint32_t nd_crc32c(const void *data, size_t bytes);
+/*
+ * CRC-32C of what gave crc, followed by data; crc is 0 at the beginning. By the CPU's instruction
+ * where it has one. "123456789" gives 0xe3069283.
+ */
+uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes);
 
 /* The same by table, eight bytes a step; for tests and CPUs without the instruction. */
-uint32_t nd_crc32c_table(const void *data, size_t bytes);
+uint32_t nd_crc32c_add_table(uint32_t crc, const void *data, size_t bytes);
+
+static inline uint32_t nd_crc32c(const void *data, size_t bytes)
+{
+	return nd_crc32c_add(0, data, bytes);
+}
 
 #endif

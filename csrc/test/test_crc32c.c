@@ -30,8 +30,23 @@ TEST(nd_crc32c__instruction_and_table_agree_at_every_length_and_alignment)
 	for (size_t offset = 0; offset < 9; offset++) {
 		for (size_t bytes = 0; bytes + offset <= sizeof(data); bytes++)
 			CHECK_EQ(nd_crc32c(data + offset, bytes),
-				 nd_crc32c_table(data + offset, bytes));
+				 nd_crc32c_add_table(0, data + offset, bytes));
 	}
+}
+
+TEST(nd_crc32c_add__goes_on_where_it_stopped)
+{
+	static const char text[] = "The quick brown fox jumps over the lazy dog";
+	size_t bytes = sizeof(text) - 1;
+
+	for (size_t cut = 0; cut <= bytes; cut++) {
+		uint32_t first = nd_crc32c(text, cut);
+
+		CHECK_EQ(nd_crc32c_add(first, text + cut, bytes - cut), nd_crc32c(text, bytes));
+		CHECK_EQ(nd_crc32c_add_table(first, text + cut, bytes - cut),
+			 nd_crc32c(text, bytes));
+	}
+	CHECK_EQ(nd_crc32c(text, bytes), 0x22620404);
 }
 
 int main(int argc, char **argv)

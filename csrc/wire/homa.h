@@ -4,6 +4,15 @@
 #define ND_WIRE_HOMA_H
 
 #include "base/types.h"
+#include "wire/error.h"
+
+struct nd_packet;
+
+#define ND_HOMA_PROTOCOL 146    /* IP protocol, next header */
+#define ND_HOMA_UDP_PORT 4798   /* default destination port where Homa travels inside UDP */
+#define ND_HOMA_COMMON_BYTES 28u
+#define ND_HOMA_DATA_BYTES 56u  /* of a DATA header */
+#define ND_HOMA_HEADER_BYTES_MAX 80u
 
 enum nd_homa_type {
 	ND_HOMA_DATA = 0x10,
@@ -60,5 +69,26 @@ struct nd_homa_header {
 							  * of each priority, in bytes */
 	};
 };
+
+/* Bytes that nd_homa_encode() writes for this type, or 0 for one that does not exist. */
+uint32_t nd_homa_header_bytes(uint8_t type);
+
+/* Writes the header of the packet's type, the checksum as 0, and returns its length. */
+uint32_t nd_homa_encode(const struct nd_packet *packet, uint8_t *out);
+
+/*
+ * Reads header and payload out of a whole packet. Sets type, homa, payload and its length,
+ * header_bytes (of the Homa header alone), rank, and the mark CONTROL.
+ */
+enum nd_wire_error nd_homa_decode(const uint8_t *in, uint32_t bytes, struct nd_packet *packet);
+
+/*
+ * The checksum covers header, payload and the addresses of the IP header (8 or 32 bytes, source
+ * first), as TCP's would. 0 means that it was not filled in, and holds.
+ */
+void nd_homa_fill_checksum(uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
+			   uint32_t address_bytes);
+bool nd_homa_checksum_holds(const uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
+			    uint32_t address_bytes);
 
 #endif

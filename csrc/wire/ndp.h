@@ -7,6 +7,29 @@
 #define ND_WIRE_NDP_H
 
 #include "base/types.h"
+#include "wire/error.h"
+
+struct nd_packet;
+
+#define ND_NDP_VERSION 1
+#define ND_NDP_HEADER_BYTES 40u
+#define ND_NDP_UDP_PORT 4797 /* default destination port */
+
+/* Where the bits lie that a switch changes; see docs/protocol-ndp.md, section 2. */
+#define ND_NDP_FLAGS_AT 1u
+#define ND_NDP_BOUNCED 0x80
+#define ND_NDP_STATE_AT 2u
+#define ND_NDP_PRIORITY_SHIFT 5
+#define ND_NDP_TRIM_SHIFT 3
+#define ND_NDP_TRIM_MASK 0x18
+
+/* Where a packet was trimmed. */
+enum nd_ndp_trim {
+	ND_NDP_TRIM_NONE = 0,
+	ND_NDP_TRIM_FABRIC = 1,
+	ND_NDP_TRIM_LAST_HOP = 2,
+	ND_NDP_TRIM_RESERVED = 3, /* taken as in the fabric */
+};
 
 enum nd_ndp_type {
 	ND_NDP_DATA = 1,  /* carries payload; trimmed it still names flow, sequence and path */
@@ -51,5 +74,36 @@ struct nd_ndp_header {
 	uint16_t message;       /* message number on the connection, modulo 2^16 */
 	uint16_t backlog;       /* KiB the sender still has to send, rounded up, saturating */
 };
+
+/* What the header check starts from over IPv6, given both addresses; over IPv4 it is 0. */
+uint32_t nd_ndp_check_seed(const uint8_t addresses[32]);
+
+/*
+ * Writes the ND_NDP_HEADER_BYTES of the header. payload_check is the payload's CRC-32C. Taken from
+ * the packet: type, flags, priority, path, payload_bytes, ndp; marks BOUNCED, TRIMMED, LAST_HOP.
+ */
+void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t payload_check,
+		   uint8_t *out);
+
+/*
+ * Reads header and payload out of bytes, which end where lengths or a cut end them. Sets what
+ * nd_ndp_encode() takes, the mark CONTROL, header_bytes (of the NDP header alone), rank, and
+ * payload: NULL when there is none or not all of it. The payload's check is not looked at.
+ */
+enum nd_wire_error nd_ndp_decode(const uint8_t *in, uint32_t bytes, uint32_t check_seed,
+				 struct nd_packet *packet);
+
+/* Where our own switches trimmed the packet; hardware leaves this ND_NDP_TRIM_NONE. */
+static inline enum nd_ndp_trim nd_ndp_trim_of(const uint8_t *header)
+{
+	return (enum nd_ndp_trim)((header[ND_NDP_STATE_AT] & ND_NDP_TRIM_MASK) >>
+				  ND_NDP_TRIM_SHIFT);
+}
+
+/* True when the payload of a packet just decoded from this header is undamaged. */
+bool nd_ndp_payload_holds(const uint8_t *in, const struct nd_packet *packet);
+
+/* Changes one byte of a header in place and patches its check, so that damage stays visible. */
+void nd_ndp_patch(uint8_t *header, uint32_t at, uint8_t value);
 
 #endif

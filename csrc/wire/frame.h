@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole frames: packet to bytes, bytes to packet, and what a switch does to bytes in place.
+ *
+ *	host:    bytes = nd_frame_encode(config, &peer, &packet, buffer, room);
+ *		 error = nd_frame_decode(config, buffer, bytes, &peer, &packet);
+ *	switch:  nd_frame_decode(config, buffer, bytes, NULL, &packet), then for the verdicts
+ *		 nd_frame_trim(), nd_frame_bounce(), nd_frame_set_ce(), nd_frame_set_priority()
+ *
+ * DESIGN NOTES
+ * 1. The handles in packet.source and packet.target belong to the driver. A frame has addresses:
+ *    the driver maps the ones that decode returns, and keeps those of each peer ready for encode.
+ * 2. Not on the wire, and so not restored: next, source, target, and for control packets rank.
+ *    packet.flow is made anew by decode, equal for all packets of a connection or RPC.
+ * 3. A frame that is not ours, or not decodable, still decodes to an ND_PROTO_OTHER packet with
+ *    its sizes, priority and marks, so that a switch can forward it.
+ */
+#ifndef ND_WIRE_FRAME_H
+#define ND_WIRE_FRAME_H
+
+#include "wire/error.h"
+#include "wire/eth.h"
+#include "wire/packet.h"
+
+/* Bytes that encode needs in front of the payload at most. */
+#define ND_FRAME_HEADERS_MAX (ND_ETH_BYTES + ND_ETH_TAG_BYTES + 40 + 8 + ND_HOMA_HEADER_BYTES_MAX)
+
+/* Ethernet's preamble, checksum and gap. */
+#define ND_FRAME_FRAMING_BYTES 24
+
+#define ND_FRAME_DSCP_MAX 63
+
+enum nd_frame_verify {
+	ND_FRAME_VERIFY_NONE, /* switches: what is damaged is the receiver's to find */
+	ND_FRAME_VERIFY_OURS, /* NDP payload; Homa checksums of our own endpoints, who fill them in */
+	ND_FRAME_VERIFY_ALL,  /* ... and of others; kernels leave theirs to a NIC that may be none */
+};
+
+/* How frames look on one interface. */
+struct nd_frame_config {
+	uint16_t ndp_port;           /* UDP destination port of NDP */
+	uint16_t homa_port;          /* ... of Homa inside UDP */
+	uint16_t source_port_first;  /* UDP source port of path 0 */
+	uint16_t source_port_count;  /* path p is sent from port first + p mod count */
+	uint8_t dscp_data;           /* NDP DATA that may not be trimmed */
+	uint8_t dscp_trimmable;      /* NDP DATA that may */
+	uint8_t dscp_trimmed;        /* trimmed in the fabric */
+	uint8_t dscp_trimmed_last_hop;
+	uint8_t dscp_control;        /* NDP packets without payload */
+	uint8_t dscp_homa[ND_HOMA_PRIORITIES]; /* by priority; HomaModule: class selectors */
+	uint8_t pcp[8];              /* of a tagged frame, by priority */
+	uint8_t hop_limit;
+	uint8_t framing_bytes;       /* that a frame takes on the link beside its own */
+	uint8_t verify;              /* enum nd_frame_verify */
+	bool homa_in_udp;            /* send Homa inside UDP; both are always received */
+	bool homa_checksum;          /* fill it in */
+};
+
+struct nd_frame_config nd_frame_config_default(void);
+
+/* 0, or -EINVAL with *why naming the field and its limit. */
+int nd_frame_config_check(const struct nd_frame_config *config, const char **why);
+
+/* Who sends to whom. IP addresses are of one version; IPv4 is mapped: ::ffff:a.b.c.d. */
+struct nd_frame_peer {
+	uint8_t source_mac[6];
+	uint8_t target_mac[6];
+	uint8_t source[16];
+	uint8_t target[16];
+	uint16_t vlan; /* id, or ND_ETH_VLAN_NONE */
+};
+
+/*
+ * Bytes that a packet of this type takes on the link beside its payload, framing included. What
+ * engines are configured with (data_header_bytes, control_bytes) comes from here.
+ */
+uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+			   uint8_t protocol, uint8_t type);
+
+/*
+ * Writes the frame and returns its length, or 0 when it does not fit in room or in an IP packet.
+ * A trimmed packet is written as its header; payload that is NULL, as zeros.
+ */
+uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+			 const struct nd_packet *packet, uint8_t *out, uint32_t room);
+
+/*
+ * Reads a frame. The payload points into it. peer may be NULL; it is set for packets of ours. Any
+ * result but ND_WIRE_OK is for nd_wire_count(); the packet is then ND_PROTO_OTHER.
+ */
+enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in,
+				   uint32_t bytes, struct nd_frame_peer *peer,
+				   struct nd_packet *packet);
+
+/* How an egress port trims. */
+struct nd_frame_trim {
+	uint32_t size;     /* bytes of the frame that stay, 0 = up to the end of the NDP header */
+	uint8_t dscp;      /* new code point */
+	uint8_t pcp;       /* new PCP of a tagged frame, ND_FRAME_PCP_KEEP = as it was */
+	uint8_t location;  /* enum nd_ndp_trim: ND_NDP_TRIM_FABRIC or ND_NDP_TRIM_LAST_HOP */
+};
+
+#define ND_FRAME_PCP_KEEP 0xff
+
+/*
+ * Trims in place and returns the new length, or 0 when the frame may not be trimmed: it is not
+ * whole NDP DATA with the trimmable code point, or is multicast. It is then untouched.
+ */
+uint32_t nd_frame_trim(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
+		       const struct nd_frame_trim *trim);
+
+/*
+ * Turns a frame around to its sender in place, trimming it first if it is whole, and returns the
+ * new length; 0 when it may not be returned (untouched): control, returned before, multicast.
+ */
+uint32_t nd_frame_bounce(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
+			 const struct nd_frame_trim *trim);
+
+/* Marks congestion; false when the sender does not understand ECN or it is no IP. */
+bool nd_frame_set_ce(uint8_t *frame, uint32_t bytes);
+
+/*
+ * Gives a frame another priority: PCP where tagged, DSCP of Homa, header of NDP. False when none
+ * of these is there.
+ */
+bool nd_frame_set_priority(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
+			   uint8_t priority);
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Homa's headers to and from bytes, as HomaModule has them; docs/protocol-homa.md, section 1. */
+#include "wire/homa.h"
+
+#include "wire/bytes.h"
+#include "wire/checksum.h"
+#include "wire/packet.h"
+
+/* The common header; it is shaped like TCP's. */
+#define AT_SEQUENCE 4u
+#define AT_SPEAKER 8u
+#define AT_TYPE 11u
+#define AT_CHECKSUM 16u
+#define AT_SENDER_ID 20u
+
+/* Bytes 12 to 19: header length, SYN and RST, window, checksum, urgent pointer. */
+#define SHAPE_DATA UINT64_C(0xe00600000000b97d)
+#define SHAPE_CONTROL UINT64_C(0x500600000000b97d)
+#define PROTOCOL_TCP 6
+
+/* DATA */
+#define AT_MESSAGE_BYTES 28u
+#define AT_INCOMING 32u
+#define AT_ACK_ID 36u
+#define AT_ACK_PORT 44u
+#define AT_DATA_CUTOFF_VERSION 46u
+#define AT_RETRANSMIT 48u
+#define AT_SEGMENT_OFFSET 52u
+#define OFFSET_IN_SEQUENCE UINT32_MAX
+
+/* GRANT, RESEND */
+#define AT_OFFSET 28u
+#define AT_GRANT_PRIORITY 32u
+#define AT_RESEND_LENGTH 32u
+#define AT_RESEND_PRIORITY 36u
+#define RESEND_BYTES_SHORT 36u /* from kernels without priorities */
+
+/* CUTOFFS, ACK */
+#define AT_CUTOFFS 28u
+#define AT_CUTOFF_VERSION 60u
+#define AT_ACK_COUNT 28u
+#define AT_ACKS 30u
+#define ACK_BYTES 10u
+
+/* Written, and required on arrival; the latter is less where older dialects are shorter. */
+static const struct {
+	uint8_t sent;
+	uint8_t least;
+} sizes[] = {
+	[ND_HOMA_DATA - ND_HOMA_DATA] = { ND_HOMA_DATA_BYTES, ND_HOMA_DATA_BYTES },
+	/* 33 today; the 34th byte is what kernels up to 6.10 insist on. */
+	[ND_HOMA_GRANT - ND_HOMA_DATA] = { 34, 33 },
+	[ND_HOMA_RESEND - ND_HOMA_DATA] = { 37, RESEND_BYTES_SHORT },
+	[ND_HOMA_RPC_UNKNOWN - ND_HOMA_DATA] = { ND_HOMA_COMMON_BYTES, ND_HOMA_COMMON_BYTES },
+	[ND_HOMA_BUSY - ND_HOMA_DATA] = { ND_HOMA_COMMON_BYTES, ND_HOMA_COMMON_BYTES },
+	[ND_HOMA_CUTOFFS - ND_HOMA_DATA] = { 62, 62 },
+	[ND_HOMA_FREEZE - ND_HOMA_DATA] = { ND_HOMA_COMMON_BYTES, ND_HOMA_COMMON_BYTES },
+	[ND_HOMA_NEED_ACK - ND_HOMA_DATA] = { ND_HOMA_COMMON_BYTES, ND_HOMA_COMMON_BYTES },
+	[ND_HOMA_ACK - ND_HOMA_DATA] = { 80, 80 },
+};
+
+uint32_t nd_homa_header_bytes(uint8_t type)
+{
+	uint32_t index = (uint32_t)type - ND_HOMA_DATA;
+
+	return index < ND_ARRAY_SIZE(sizes) ? sizes[index].sent : 0;
+}
+
+static void encode_data(const struct nd_homa_header *header, uint8_t *out)
+{
+	nd_put_u64(out + AT_MESSAGE_BYTES, (uint64_t)header->message_bytes << 32 | header->length);
+	nd_put_u64(out + AT_ACK_ID, header->ack_count ? header->ack_ids[0] : 0);
+	nd_put_u32(out + AT_ACK_PORT, (uint32_t)(header->ack_count ? header->ack_ports[0] : 0) << 16 |
+					      header->cutoff_version);
+	nd_put_u64(out + AT_RETRANSMIT, (uint64_t)header->retransmit << 56 | header->offset);
+}
+
+static void encode_acks(const struct nd_homa_header *header, uint8_t *out)
+{
+	uint32_t count = nd_min_u32(header->ack_count, ND_HOMA_ACKS_MAX);
+
+	memset(out + AT_ACK_COUNT, 0, sizes[ND_HOMA_ACK - ND_HOMA_DATA].sent - AT_ACK_COUNT);
+	nd_put_u16(out + AT_ACK_COUNT, (uint16_t)count);
+	for (uint32_t i = 0; i < count; i++) {
+		nd_put_u64(out + AT_ACKS + i * ACK_BYTES, header->ack_ids[i]);
+		nd_put_u16(out + AT_ACKS + i * ACK_BYTES + 8, header->ack_ports[i]);
+	}
+}
+
+static void encode_cutoffs(const struct nd_homa_header *header, uint8_t *out)
+{
+	for (uint32_t i = 0; i < ND_HOMA_PRIORITIES; i++)
+		nd_put_u32(out + AT_CUTOFFS + i * 4, header->cutoffs[i]);
+	nd_put_u16(out + AT_CUTOFF_VERSION, header->cutoff_version);
+}
+
+static void encode_body(const struct nd_packet *packet, uint8_t *out)
+{
+	const struct nd_homa_header *header = &packet->homa;
+
+	switch (packet->type) {
+	case ND_HOMA_GRANT:
+		nd_put_u32(out + AT_OFFSET, header->offset);
+		nd_put_u16(out + AT_GRANT_PRIORITY, (uint16_t)(header->level << 8));
+		break;
+	case ND_HOMA_RESEND:
+		nd_put_u32(out + AT_OFFSET, header->offset);
+		nd_put_u32(out + AT_RESEND_LENGTH, header->length);
+		out[AT_RESEND_PRIORITY] = header->level;
+		break;
+	case ND_HOMA_CUTOFFS:
+		encode_cutoffs(header, out);
+		break;
+	case ND_HOMA_ACK:
+		encode_acks(header, out);
+		break;
+	default:
+		break;
+	}
+}
+
+uint32_t nd_homa_encode(const struct nd_packet *packet, uint8_t *out)
+{
+	const struct nd_homa_header *header = &packet->homa;
+	bool data = packet->type == ND_HOMA_DATA;
+
+	/* Before the second sequence field existed, this one was all there was. */
+	nd_put_u64(out, (uint64_t)header->source_port << 48 | (uint64_t)header->target_port << 32 |
+				(data ? header->offset : 0));
+	nd_put_u32(out + AT_SPEAKER, (uint32_t)header->speaker << 24 |
+					     (uint32_t)header->note << 16 | packet->type);
+	nd_put_u64(out + AT_TYPE + 1, data ? SHAPE_DATA : SHAPE_CONTROL);
+	nd_put_u64(out + AT_SENDER_ID, header->sender_id);
+	if (data)
+		encode_data(header, out);
+	else
+		encode_body(packet, out);
+	return nd_homa_header_bytes(packet->type);
+}
+
+static enum nd_wire_error decode_data(const uint8_t *in, uint32_t bytes, struct nd_packet *packet)
+{
+	struct nd_homa_header *header = &packet->homa;
+	uint64_t lengths = nd_get_u64(in + AT_MESSAGE_BYTES);
+	uint32_t offset = nd_get_u32(in + AT_SEGMENT_OFFSET);
+
+	header->message_bytes = (uint32_t)(lengths >> 32);
+	header->length = (uint32_t)lengths;
+	header->ack_ids[0] = nd_get_u64(in + AT_ACK_ID);
+	header->ack_ports[0] = nd_get_u16(in + AT_ACK_PORT);
+	header->ack_count = header->ack_ids[0] != 0;
+	header->cutoff_version = nd_get_u16(in + AT_DATA_CUTOFF_VERSION);
+	header->retransmit = in[AT_RETRANSMIT];
+	header->offset = offset != OFFSET_IN_SEQUENCE ? offset : nd_get_u32(in + AT_SEQUENCE);
+	packet->payload_bytes = (uint16_t)(bytes - ND_HOMA_DATA_BYTES);
+	packet->payload = packet->payload_bytes ? in + ND_HOMA_DATA_BYTES : NULL;
+	packet->header_bytes = (uint16_t)bytes;
+	packet->rank = header->message_bytes - header->offset;
+	if (ND_UNLIKELY((uint64_t)header->offset + packet->payload_bytes > header->message_bytes))
+		return ND_WIRE_homa_message_end;
+	return ND_WIRE_OK;
+}
+
+static enum nd_wire_error decode_acks(const uint8_t *in, struct nd_homa_header *header)
+{
+	header->ack_count = nd_get_u16(in + AT_ACK_COUNT);
+	if (header->ack_count > ND_HOMA_ACKS_MAX)
+		return ND_WIRE_homa_acks;
+	for (uint32_t i = 0; i < header->ack_count; i++) {
+		header->ack_ids[i] = nd_get_u64(in + AT_ACKS + i * ACK_BYTES);
+		header->ack_ports[i] = nd_get_u16(in + AT_ACKS + i * ACK_BYTES + 8);
+	}
+	return ND_WIRE_OK;
+}
+
+static void decode_cutoffs(const uint8_t *in, struct nd_homa_header *header)
+{
+	for (uint32_t i = 0; i < ND_HOMA_PRIORITIES; i++)
+		header->cutoffs[i] = nd_get_u32(in + AT_CUTOFFS + i * 4);
+	header->cutoff_version = nd_get_u16(in + AT_CUTOFF_VERSION);
+}
+
+static enum nd_wire_error decode_control(const uint8_t *in, uint32_t bytes,
+					 struct nd_packet *packet)
+{
+	struct nd_homa_header *header = &packet->homa;
+
+	packet->marks |= ND_MARK_CONTROL;
+	switch (packet->type) {
+	case ND_HOMA_GRANT:
+		header->offset = nd_get_u32(in + AT_OFFSET);
+		header->level = in[AT_GRANT_PRIORITY];
+		break;
+	case ND_HOMA_RESEND:
+		header->offset = nd_get_u32(in + AT_OFFSET);
+		header->length = nd_get_u32(in + AT_RESEND_LENGTH);
+		header->level = bytes > RESEND_BYTES_SHORT ? in[AT_RESEND_PRIORITY] :
+							     ND_HOMA_PRIORITIES - 1;
+		break;
+	case ND_HOMA_CUTOFFS:
+		decode_cutoffs(in, header);
+		break;
+	case ND_HOMA_ACK:
+		return decode_acks(in, header);
+	default:
+		break;
+	}
+	return ND_WIRE_OK;
+}
+
+enum nd_wire_error nd_homa_decode(const uint8_t *in, uint32_t bytes, struct nd_packet *packet)
+{
+	uint32_t index;
+
+	if (ND_UNLIKELY(bytes < ND_HOMA_COMMON_BYTES))
+		return ND_WIRE_homa_short;
+	index = (uint32_t)in[AT_TYPE] - ND_HOMA_DATA;
+	if (ND_UNLIKELY(index >= ND_ARRAY_SIZE(sizes)))
+		return ND_WIRE_homa_type;
+	if (ND_UNLIKELY(bytes < sizes[index].least))
+		return ND_WIRE_homa_short;
+	packet->type = in[AT_TYPE];
+	packet->flags = 0;
+	packet->rank = 0;
+	packet->path = 0;
+	packet->payload_bytes = 0;
+	packet->payload = NULL;
+	packet->header_bytes = (uint16_t)bytes;
+	packet->homa = (struct nd_homa_header){
+		.sender_id = nd_get_u64(in + AT_SENDER_ID),
+		.source_port = nd_get_u16(in),
+		.target_port = nd_get_u16(in + 2),
+		.speaker = in[AT_SPEAKER],
+		.note = in[AT_SPEAKER + 1],
+	};
+	if (ND_LIKELY(packet->type == ND_HOMA_DATA))
+		return decode_data(in, bytes, packet);
+	return decode_control(in, bytes, packet);
+}
+
+void nd_homa_fill_checksum(uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
+			   uint32_t address_bytes)
+{
+	uint64_t sum = nd_checksum_pseudo(addresses, address_bytes, PROTOCOL_TCP, bytes);
+	uint16_t checksum = (uint16_t)~nd_checksum_fold(nd_checksum_add(sum, packet, bytes));
+
+	/* 0xffff counts the same as 0, which means "not filled in". */
+	if (checksum == 0)
+		checksum = UINT16_MAX;
+	memcpy(packet + AT_CHECKSUM, &checksum, sizeof(checksum));
+}
+
+bool nd_homa_checksum_holds(const uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
+			    uint32_t address_bytes)
+{
+	uint64_t sum = nd_checksum_pseudo(addresses, address_bytes, PROTOCOL_TCP, bytes);
+
+	return nd_get_u16(packet + AT_CHECKSUM) == 0 ||
+	       nd_checksum_fold(nd_checksum_add(sum, packet, bytes)) == UINT16_MAX;
+}
