@@ -152,6 +152,23 @@ static inline struct nd_packet wire_homa_control(uint8_t type)
 	return packet;
 }
 
+#define WIRE_SAME(a, b, first, last) \
+	(memcmp(&(a)->first, &(b)->first, \
+		offsetof(struct nd_packet, last) + sizeof((a)->last) - \
+			offsetof(struct nd_packet, first)) == 0)
+
+/* All fields are equal; padding, which a struct copy may leave alone, does not count. */
+static inline bool wire_same(const struct nd_packet *a, const struct nd_packet *b)
+{
+	if (!WIRE_SAME(a, b, next, payload))
+		return false;
+	if (a->protocol == ND_PROTO_NDP)
+		return WIRE_SAME(a, b, ndp, ndp);
+	return WIRE_SAME(a, b, homa.sender_id, homa.level) &&
+	       WIRE_SAME(a, b, homa.message_bytes, homa.ack_ports) &&
+	       WIRE_SAME(a, b, homa.ack_ids, homa.ack_ids);
+}
+
 /* Hex digits, blanks between them, to bytes; returns how many. */
 static inline uint32_t wire_hex(const char *text, uint8_t *out)
 {
