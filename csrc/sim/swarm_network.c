@@ -311,7 +311,12 @@ void nd_swarm_network_send(struct nd_swarm *swarm, uint32_t host, const struct n
 		return;
 	}
 	swarm->network.stages[index] = STAGE_CORE;
-	cross(swarm, index);
+	if (swarm->network.sent == swarm->options.lose_packet ||
+	    swarm->network.sent == swarm->options.lose_another)
+		lose(swarm, index, "lost on purpose: type %" PRIu64 " from host %" PRIu64
+				   " to host %" PRIu64);
+	else
+		cross(swarm, index);
 }
 
 /* ---- ports ---- */

@@ -35,6 +35,8 @@ enum { ND_SWARM_NDP = 1 << 0, ND_SWARM_HOMA = 1 << 1 };
 	X(buffer_packets, 64, "Full packets that an output queue holds.") \
 	X(shared_buffer, 0, "1: all output queues share one buffer with a dynamic threshold.") \
 	X(return_to_sender, 0, "1: headers that overflow an ndp queue go back to their sender.") \
+	X(lose_packet, 0, "Number of a packet that is lost, counted from 1 in the order of sending.") \
+	X(lose_another, 0, "Number of another one, 0 for none.") \
 	X(loss_ppm, 0, "Packets lost on a link.") \
 	X(control_loss_ppm, 0, "Control packets lost on a link, on top.") \
 	X(corrupt_ppm, 0, "Packets with a flipped bit on a link.") \

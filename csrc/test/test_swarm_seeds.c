@@ -5,30 +5,8 @@
  * A seed alone would not do: what it draws changes with the list of options. `run_swarm --shrink`
  * prints the settings of a new one.
  */
-#include "sim/swarm.h"
-#include "sim/swarm_engine.h"
-#include "test/harness.h"
+#include "test/swarm_case.h"
 #include "transport/homa.h"
-
-static struct nd_swarm *swarm;
-
-/* Runs a seed with all options calm but those in "name=value name=value ...". */
-static void run(uint32_t protocols, uint64_t seed, const char *settings)
-{
-	struct nd_swarm_options options;
-	char name[64];
-	unsigned value;
-	int used;
-
-	nd_swarm_options_calm(&options, seed, protocols);
-	for (; sscanf(settings, " %63[^=]=%u%n", name, &value, &used) == 2; settings += used)
-		CHECK_EQ(nd_swarm_options_set(&options, name, value), 0);
-	CHECK_STR(settings, "");
-	if (nd_swarm_run(swarm, &options, nd_swarm_engines, NULL))
-		return;
-	nd_swarm_print(swarm, stderr);
-	CHECK(false);
-}
 
 /* A request ran twice: its server had forgotten it while the client still asked. */
 TEST(homa_seed_9070__memory_shorter_than_a_clients_patience)
@@ -47,19 +25,14 @@ TEST(homa_seed_9070__memory_shorter_than_a_clients_patience)
 /* A window that is no multiple of a packet shrank packets to 16 bytes: 20 s for 3 MB. */
 TEST(homa_seed_9773__small_grants_made_small_packets)
 {
-	run(ND_SWARM_HOMA, 9773,
-	    "hosts=3 core_percent=50 slow_path_percent=10 delay_ns=21891 buffer_packets=2"
-	    " control_loss_ppm=1 corrupt_ppm=1 reorder_ppm=1 jitter_ns=234 actions=8 action_ns=1973"
-	    " message_max=2877827 tiny_percent=11 detach_percent=3 config=395186213");
+	swarm_run(ND_SWARM_HOMA, 9773,
+		  "hosts=3 core_percent=50 slow_path_percent=10 delay_ns=21891 buffer_packets=2"
+		  " control_loss_ppm=1 corrupt_ppm=1 reorder_ppm=1 jitter_ns=234 actions=8 action_ns=1973"
+		  " message_max=2877827 tiny_percent=11 detach_percent=3 config=395186213");
 	CHECK(swarm->report.time < 10 * ND_SEC);
 }
 
 int main(int argc, char **argv)
 {
-	int rc;
-
-	swarm = nd_swarm_new();
-	rc = nd_test_main(argc, argv);
-	nd_swarm_free(swarm);
-	return rc;
+	return swarm_main(argc, argv);
 }
