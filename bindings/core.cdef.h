@@ -22,6 +22,11 @@ struct nd_error {
 	char text[320];
 };
 
+struct nd_rng {
+	uint64_t key;
+	uint64_t draw;
+};
+
 /* ---- wire ---- */
 enum nd_protocol { ND_PROTO_OTHER, ND_PROTO_NDP, ND_PROTO_HOMA, ND_PROTO_COUNT };
 
@@ -226,14 +231,95 @@ struct nd_homa_usage {
 };
 
 void nd_homa_usage(const void *endpoint, struct nd_homa_usage *usage);
-extern const struct nd_transport_ops nd_homa_ops;
 
 /* ---- queue ---- */
 enum nd_verdict { ND_KEPT, ND_TRIMMED, ND_DROPPED, ND_RETURNED };
 
 struct nd_queue_ops {
 	const char *name;
+	const char *const *classes;
 	...;
+};
+
+const struct nd_queue_ops *nd_queue_find(const char *name);
+
+struct nd_limit {
+	uint32_t bytes;
+	uint32_t packets;
+};
+
+struct nd_shared_config {
+	uint32_t total_bytes;
+	uint32_t alpha_256;
+};
+
+struct nd_shared {
+	uint32_t total_bytes;
+	uint32_t alpha_256;
+	uint32_t used_bytes;
+	uint32_t used_max_bytes;
+	uint64_t refused;
+};
+
+void nd_shared_init(struct nd_shared *shared, const struct nd_shared_config *config);
+
+struct nd_droptail_config {
+	struct nd_limit limit;
+	struct nd_shared *shared;
+};
+
+struct nd_ecn_config {
+	struct nd_limit limit;
+	struct nd_limit threshold;
+	struct nd_shared *shared;
+};
+
+struct nd_cut_payload_config {
+	struct nd_limit threshold;
+	struct nd_limit limit;
+	struct nd_shared *shared;
+	bool last_hop;
+};
+
+struct nd_ndp_queue_config {
+	struct nd_limit data;
+	struct nd_limit headers;
+	uint32_t control_reserve_bytes;
+	uint16_t header_weight;
+	uint16_t data_weight;
+	bool strict;
+	bool return_to_sender;
+	bool last_hop;
+	bool empty_to_headers;
+	uint8_t victim;
+	struct nd_shared *shared;
+};
+
+struct nd_ndp_queue_config nd_ndp_queue_paper(uint32_t packets, uint32_t packet_bytes);
+struct nd_ndp_queue_config nd_ndp_queue_netfpga(void);
+struct nd_ndp_queue_config nd_ndp_queue_p4(uint32_t threshold_packets);
+
+struct nd_strict_config {
+	uint32_t levels;
+	struct nd_limit level;
+	struct nd_limit total;
+	struct nd_shared *shared;
+};
+
+struct nd_pfabric_config {
+	struct nd_limit limit;
+	uint32_t flow_bits;
+};
+
+struct nd_fair_child {
+	const struct nd_queue_ops *ops;
+	const void *config;
+	uint32_t quantum_bytes;
+};
+
+struct nd_fair_config {
+	struct nd_fair_child child[2];
+	uint8_t child_of[3];
 };
 
 extern const struct nd_counters_table nd_queue_counters_table;
@@ -295,7 +381,10 @@ struct nd_sizes {
 uint64_t nd_sizes_quantile(const struct nd_sizes *sizes, uint32_t probability);
 uint64_t nd_sizes_mean_256(const struct nd_sizes *sizes, uint32_t payload_bytes_max,
 			   uint32_t overhead_bytes);
+nd_ps nd_traffic_exponential(struct nd_rng *rng, nd_ps mean);
+uint64_t nd_sizes_draw(const struct nd_sizes *sizes, struct nd_rng *rng);
 nd_ps nd_traffic_gap(uint64_t mean_bytes_256, uint64_t rate_bps, uint32_t load_ppm);
+void nd_traffic_derangement(uint32_t *targets, uint32_t hosts, uint64_t seed);
 void nd_traffic_permutation(struct nd_flow *flows, uint32_t hosts, const struct nd_flow *pattern,
 			    uint64_t seed);
 void nd_traffic_random(struct nd_flow *flows, uint32_t hosts, uint32_t flows_each,
@@ -372,10 +461,16 @@ struct nd_topology {
 	uint32_t hosts;
 	uint32_t switches;
 	uint32_t ports;
+	uint32_t agg_base;
+	uint32_t core_base;
 	uint32_t paths_max;
 	...;
 };
 
+int nd_topology_init(struct nd_topology *topology, const struct nd_topology_config *config,
+		     struct nd_error *error);
+void nd_topology_free(struct nd_topology *topology);
+void nd_topology_fat_tree(struct nd_topology_config *config, uint32_t k, struct nd_cable cable);
 uint32_t nd_topology_paths(const struct nd_topology *topology, uint32_t source, uint32_t target);
 uint32_t nd_topology_peer(const struct nd_topology *topology, uint32_t port);
 uint32_t nd_topology_port_node(const struct nd_topology *topology, uint32_t port);
@@ -546,11 +641,17 @@ struct nd_blast_config {
 	uint32_t trimmable;
 };
 
-extern const struct nd_transport_ops nd_blast_ops;
 
 /* ---- rigs: what tests in Python drive ---- */
 struct nd_packet *nd_rig_packet_new(void);
 void nd_rig_packet_free(struct nd_packet *packet);
+const struct nd_transport_ops *nd_rig_transport_find(const char *name);
+int nd_rig_transport_check(const struct nd_transport_ops *ops, const void *config,
+			   const char **why);
+int nd_rig_discipline_check(const struct nd_queue_ops *ops, const void *config, const char **why);
+
+struct nd_rng nd_rig_rng_make(uint64_t seed, uint64_t entity);
+uint32_t nd_rig_rng_below(struct nd_rng *rng, uint32_t bound);
 
 struct nd_rig_endpoint;
 struct nd_rig_endpoint *nd_rig_endpoint_new(const struct nd_transport_ops *ops, const void *config,

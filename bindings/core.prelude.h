@@ -1,6 +1,7 @@
 /* Headers behind core.cdef.h. */
 #include "base/counters.h"
 #include "base/error.h"
+#include "queue/disciplines.h"
 #include "queue/queue.h"
 #include "rig.h"
 #include "rig_swarm.h"

@@ -22,7 +22,7 @@ STUB = HERE.parent / "ndpstack" / "_core.pyi"
 HEADER = '''\
 # Written by bindings/make_stubs.py from core.cdef.h. Do not edit: make stubs
 from collections.abc import Callable, Iterator
-from typing import Final, Generic, Literal, Self, TypeVar, overload
+from typing import Final, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
@@ -70,6 +70,12 @@ class CType:
     fields: Final[list[tuple[str, CField]]]
     item: Final[CType]
     length: Final[int]
+
+class Array(Protocol):
+    """numpy arrays; their stubs do not call them Buffer before Python 3.12."""
+
+    @property
+    def __array_interface__(self) -> dict[str, object]: ...
 
 class CBuffer(Buffer):
     """The bytes behind C data."""
@@ -141,9 +147,11 @@ def argument_type(tp: object) -> str:
     name = value_type(tp)
     if not isinstance(tp, model.PointerType):
         return name
+    if isinstance(tp.totype, model.VoidType):
+        return "CData"
     if isinstance(tp.totype, model.PrimitiveType) and tp.totype.name == "char":
         return f"{name} | bytes | Null"
-    return f"{name} | Null" if name != "CData" else name
+    return f"{name} | Null"
 
 
 def fields_of(tp: model.StructOrUnion) -> Iterator[tuple[str, str]]:
@@ -181,12 +189,13 @@ def ffi_lines(structs: list[str]) -> Iterator[str]:
     yield from FFI_HEAD.splitlines()
     arrays = [(f"struct {name}[]", name) for name in structs]
     arrays += [(cdecl, f"Pointer[{item}]") for cdecl, item in PRIMITIVE_ARRAYS.items()]
-    arrays += [("void *[]", "Pointer[CData]")]
+    arrays += [("void *[]", "Pointer[CData]"), ("char *[]", "Pointer[Pointer[bytes]]")]
     pointers = [(c.replace("[]", " *"), f"Pointer[{i}]") for c, i in PRIMITIVE_ARRAYS.items()]
     new = [(f"struct {name} *", name) for name in structs] + pointers + arrays
     yield from overload_lines("new", new, "init: object = ...")
     yield from overload_lines("cast", [*pointers, ("void *", "CData")], "value: CData | int")
-    yield from overload_lines("from_buffer", arrays, "data: Buffer, require_writable: bool = ...")
+    data = "data: Buffer | Array, require_writable: bool = ..."
+    yield from overload_lines("from_buffer", arrays, data)
 
 
 def lib_lines(declarations: dict[str, tuple[object, int]]) -> Iterator[str]:

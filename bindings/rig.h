@@ -9,12 +9,25 @@
 #define ND_BINDINGS_RIG_H
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "queue/queue.h"
 #include "transport/transport.h"
 
 /* A packet with the alignment that its type promises (Python's own memory does not have it). */
 struct nd_packet *nd_rig_packet_new(void);
 void nd_rig_packet_free(struct nd_packet *packet);
+
+/* The engine of that name, or NULL. */
+const struct nd_transport_ops *nd_rig_transport_find(const char *name);
+
+/* 0 or -EINVAL with *why, as the contracts' check. */
+int nd_rig_transport_check(const struct nd_transport_ops *ops, const void *config,
+			   const char **why);
+int nd_rig_discipline_check(const struct nd_queue_ops *ops, const void *config, const char **why);
+
+/* What base/rng.h has inline. */
+struct nd_rng nd_rig_rng_make(uint64_t seed, uint64_t entity);
+uint32_t nd_rig_rng_below(struct nd_rng *rng, uint32_t bound);
 
 struct nd_rig_endpoint;
 

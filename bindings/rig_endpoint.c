@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "rig_memory.h"
+#include "sim/blast.h"
+#include "transport/homa.h"
 
 #define RX_BLOCK_BYTES 256
 
@@ -17,6 +19,33 @@ struct nd_rig_endpoint {
 	void *arena_metadata;
 	uint8_t *arena_region;
 };
+
+const struct nd_transport_ops *nd_rig_transport_find(const char *name)
+{
+	static const struct nd_transport_ops *const all[] = { &nd_homa_ops, &nd_blast_ops };
+
+	for (size_t i = 0; i < ND_ARRAY_SIZE(all); i++) {
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	}
+	return NULL;
+}
+
+int nd_rig_transport_check(const struct nd_transport_ops *ops, const void *config,
+			   const char **why)
+{
+	return ops->check(config, why);
+}
+
+struct nd_rng nd_rig_rng_make(uint64_t seed, uint64_t entity)
+{
+	return nd_rng_make(seed, entity);
+}
+
+uint32_t nd_rig_rng_below(struct nd_rng *rng, uint32_t bound)
+{
+	return nd_rng_below(rng, bound);
+}
 
 struct nd_packet *nd_rig_packet_new(void)
 {

@@ -14,6 +14,11 @@ struct nd_rig_queue {
 	struct nd_shed shed;
 };
 
+int nd_rig_discipline_check(const struct nd_queue_ops *ops, const void *config, const char **why)
+{
+	return ops->check(config, why);
+}
+
 struct nd_rig_queue *nd_rig_queue_new(const struct nd_queue_ops *ops, const void *config,
 				      uint32_t packets_max, uint64_t seed, struct nd_error *error)
 {
