@@ -1,0 +1,475 @@
+"""What a scenario file may say: one frozen dataclass for each table.
+
+Keys in the file are these names with dashes. The docstring under a field is its line in the
+reference; its type decides how the value is read (see _decode.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from ndpstack.scenario._units import (
+    BitRate,
+    Bytes,
+    PartsPerMillion,
+    PerSecond,
+    Picoseconds,
+)
+from ndpstack.scenario._workload import Workload
+
+Settings = Mapping[str, object]
+"""Values for fields of a C config struct, as written; checked against the struct."""
+
+Endless = Literal["endless"]
+"""The size of a flow that goes on until the run ends."""
+
+Tier = Literal["edge-down", "edge-up", "agg-down", "agg-up", "core-down"]
+"""What a switch port leads to: a host, up from an edge, down from an agg, ..."""
+
+
+# ---- topology ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """Cables and switches; `kind` says how they are put together."""
+
+    rate: BitRate = BitRate(10_000_000_000)
+    """Rate of the cables between hosts and switches."""
+    uplink_rate: BitRate | None = None
+    """Rate of the cables between switches; as `rate` when left out."""
+    delay: Picoseconds = Picoseconds(500_000)
+    """Propagation delay of a cable, one way."""
+    switch_latency: Picoseconds = Picoseconds(0)
+    """From the last bit in until the packet is in its output queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackToBack(Topology):
+    """Two hosts and one cable."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleSwitch(Topology):
+    """Hosts around one switch."""
+
+    hosts: int
+    """Number of hosts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSpine(Topology):
+    """Two levels of switches: every leaf is connected with every spine."""
+
+    leaves: int
+    """Number of leaf (top-of-rack) switches."""
+    spines: int
+    """Number of spine switches."""
+    hosts_per_leaf: int
+    """Hosts on each leaf."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FatTree(Topology):
+    """A k-ary FatTree of three levels: k^3/4 hosts when it is not oversubscribed."""
+
+    k: int
+    """Ports of a switch; even, 2 to 40."""
+    oversubscription: int = 1
+    """Hosts on an edge switch for each of its uplinks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clos(Topology):
+    """Any folded Clos of three levels, by its numbers."""
+
+    pods: int
+    """Number of pods."""
+    edges_per_pod: int
+    """Edge (top-of-rack) switches of a pod."""
+    hosts_per_edge: int
+    """Hosts on each edge switch."""
+    aggs_per_pod: int
+    """Aggregation switches of a pod, each connected with every edge switch of it."""
+    uplinks_per_agg: int
+    """Cores that an aggregation switch is connected with; cores = aggs * uplinks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph(Topology):
+    """Any graph, from a file of cables; see the reference for its form."""
+
+    file: Path
+    """The file, relative to the scenario's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Htsim(Topology):
+    """A fat tree described by an htsim .topo file, whose rates and delays are taken."""
+
+    file: Path
+    """The file, relative to the scenario's."""
+
+
+TOPOLOGIES: Mapping[str, type[Topology]] = {
+    "back-to-back": BackToBack,
+    "single-switch": SingleSwitch,
+    "leaf-spine": LeafSpine,
+    "fat-tree": FatTree,
+    "clos": Clos,
+    "graph": Graph,
+    "htsim": Htsim,
+}
+
+
+# ---- switches ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phantom:
+    """A phantom queue at the exit of a port: marks before the real queue builds."""
+
+    drain: PartsPerMillion = PartsPerMillion(950_000)
+    """Its rate as a share of the port's."""
+    threshold: Bytes = Bytes(1000)
+    """Packets are marked while it is longer than this."""
+    quantum: Picoseconds = Picoseconds(0)
+    """Time between two decrements as in hardware; 0: continuous."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """The discipline of an output port and its settings, which are keys of this table."""
+
+    discipline: str = "ndp"
+    """droptail, ecn, ndp, cut-payload, strict or pfabric."""
+    preset: str | None = None
+    """Where the settings start from; for ndp: paper, netfpga or p4."""
+    phantom: Phantom | None = None
+    """Phantom queue behind it; none when left out."""
+    settings: Settings = field(default_factory=dict)
+    """All other keys: fields of the discipline's config."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch:
+    """What all switches do."""
+
+    route: Literal["source", "random", "round-robin", "flow"] = "source"
+    """Who chooses among equal paths: the sender, or the switch by packet or by flow."""
+    queue: Queue = Queue()
+    """Every output port, unless `ports` says otherwise."""
+    ports: Mapping[Tier, Queue] = field(default_factory=dict)
+    """Ports of one kind; such a table replaces `queue`, it does not add to it."""
+    shared_buffer: Bytes | None = None
+    """Buffer of a switch that its ports share; each has its own when left out."""
+    shared_alpha: float = 1.0
+    """A queue may take this many times what is free of the shared buffer."""
+
+
+# ---- hosts and transports ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay:
+    """A delay in software: fixed, plus one drawn from a measured distribution."""
+
+    fixed: Picoseconds = Picoseconds(0)
+    """What every packet waits."""
+    file: Path | None = None
+    """Quantiles, one time a line, each equally likely."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hosts:
+    """What all hosts are."""
+
+    nic_packets: int = 1
+    """Full packets that a NIC holds unsent: 1 is the papers' ideal, 2 what real ones need."""
+    receive_delay: Delay = Delay()
+    """From the wire to the engine."""
+    send_delay: Delay = Delay()
+    """From the engine to the wire."""
+    timer_delay: Delay = Delay()
+    """From a deadline to the engine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transport:
+    """A protocol that the hosts speak and its settings, which are keys of this table."""
+
+    preset: str = "default"
+    """Where the settings start from: default (what is on the wire) or paper."""
+    mtu: Bytes = Bytes(9000)
+    """Largest IP packet."""
+    settings: Settings = field(default_factory=dict)
+    """All other keys: fields of the engine's config."""
+
+
+# ---- traffic ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Who sends how much to whom and when; `kind` says by which pattern."""
+
+    transport: str | None = None
+    """Protocol; may be left out where the scenario has only one."""
+    start: Picoseconds = Picoseconds(0)
+    """When it begins."""
+    priority: int = 0
+    """0 to 7; higher is served first."""
+    reply: Bytes | None = None
+    """The target answers with this many bytes, and a flow ends when they are there."""
+    background: bool = False
+    """The run does not wait for these flows."""
+    seed: int | None = None
+    """Seed of its draws; from the scenario's seed and its place when left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permutation(Traffic):
+    """Every host sends one flow and receives one."""
+
+    size: Bytes | Endless
+    """Bytes of a flow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random(Traffic):
+    """Every host sends flows to hosts drawn uniformly."""
+
+    size: Bytes | Endless
+    """Bytes of a flow."""
+    flows_per_host: int = 1
+    """Flows that a host starts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incast(Traffic):
+    """Hosts drawn at random send to one."""
+
+    size: Bytes | Endless
+    """Bytes of a flow."""
+    senders: int
+    """Number of senders."""
+    target: int = 0
+    """The host that they send to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcast(Traffic):
+    """One host sends to hosts drawn at random."""
+
+    size: Bytes | Endless
+    """Bytes of a flow."""
+    receivers: int
+    """Number of receivers."""
+    source: int = 0
+    """The host that sends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllToAll(Traffic):
+    """Every host sends one flow to every other."""
+
+    size: Bytes | Endless
+    """Bytes of a flow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneFlow(Traffic):
+    """A single flow."""
+
+    size: Bytes | Endless
+    """Bytes of the flow."""
+    source: int
+    """The host that sends."""
+    target: int
+    """The host that receives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenLoop(Traffic):
+    """Messages arrive as a Poisson process whatever became of the earlier ones."""
+
+    sizes: Workload | Bytes
+    """Distribution of sizes, or the one size."""
+    load: PartsPerMillion | None = None
+    """Share of a host's link that its messages fill; or give `rate`."""
+    rate: PerSecond | None = None
+    """Messages a second and host; or give `load`."""
+    load_counts: Literal["wire", "payload"] = "wire"
+    """Whether headers and gaps are part of the load."""
+    until: Picoseconds
+    """Length of the time in which messages arrive."""
+    flows_per_host: int = 0
+    """At most this many a host; 0: no limit."""
+    sources: tuple[int, int] | None = None
+    """First and last host that sends; all when left out."""
+    targets: tuple[int, int] | None = None
+    """First and last host that receives; all when left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedLoop(Traffic):
+    """Every host keeps flows going: the next of a chain starts when the last has ended."""
+
+    sizes: Workload | Bytes
+    """Distribution of sizes, or the one size."""
+    connections: int = 1
+    """Chains of a host that run side by side."""
+    rounds: int = 1
+    """Flows of a chain, one after the other, each to a newly drawn host."""
+    think: Picoseconds = Picoseconds(0)
+    """Mean of the exponential time between the end of one and the start of the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduler(Traffic):
+    """The central scheduler of the OMNeT++ model: short flows over a background of long ones."""
+
+    matrix: Literal["permutation", "random"] = "permutation"
+    """Whether a host sends to one fixed host or to any."""
+    arrival_rate: PerSecond
+    """Short flows a second in the whole network (Poisson)."""
+    flows: int
+    """Number of short flows."""
+    size: Workload | Bytes
+    """Bytes of a short flow."""
+    long_size: Bytes | Endless = "endless"
+    """Bytes of a long flow."""
+    long_hosts: PartsPerMillion = PartsPerMillion(0)
+    """Share of the hosts that send long flows only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix(Traffic):
+    """A connection matrix (.cm) with start times and triggers."""
+
+    file: Path
+    """The file, relative to the scenario's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace(Traffic):
+    """Flows from a CSV file with a header: start_us, source, target, bytes."""
+
+    file: Path
+    """The file, relative to the scenario's."""
+
+
+TRAFFIC: Mapping[str, type[Traffic]] = {
+    "permutation": Permutation,
+    "random": Random,
+    "incast": Incast,
+    "outcast": Outcast,
+    "all-to-all": AllToAll,
+    "flow": OneFlow,
+    "open-loop": OpenLoop,
+    "closed-loop": ClosedLoop,
+    "scheduler": Scheduler,
+    "matrix": Matrix,
+    "trace": Trace,
+}
+
+
+# ---- links and probes ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkChange:
+    """A cable changes: at once, or during the run."""
+
+    between: tuple[str, str]
+    """The two ends: "host 3", "edge 0", "agg 5", "core 1", counted through the network."""
+    at: Picoseconds = Picoseconds(0)
+    """When."""
+    rate: BitRate | None = None
+    """New rate."""
+    delay: Picoseconds | None = None
+    """New propagation delay."""
+    state: Literal["up", "down"] | None = None
+    """What is sent over a cable that is down is lost."""
+    loss: Fraction | None = None
+    """Probability that a packet is lost."""
+    corruption: Fraction | None = None
+    """Probability that a byte is spoiled; spoiled packets are dropped at the other end."""
+    both_ways: bool = True
+    """Both directions, or only the one from the first end to the second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capture:
+    """Every packet that one end of a cable sends, as a pcapng file."""
+
+    between: tuple[str, str]
+    """The end that sends, and the other end."""
+    file: Path
+    """Where to; relative to the output folder, or the current one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probes:
+    """What is watched besides flows and counters. Watching never changes a run."""
+
+    goodput: Picoseconds | None = None
+    """Bin of the goodput series; off when left out."""
+    goodput_of: Literal["hosts", "flows"] = "hosts"
+    """A series for each host or for each flow."""
+    queues: bool = False
+    """Mean and largest depth of every port."""
+    delays: bool = False
+    """What the last packet of each flow waited for in queues."""
+    waste: bool = False
+    """Time that last hops were idle while their host had messages to come."""
+    timeline: int = 0
+    """Entries kept of the packet timeline (for Perfetto); 0: off."""
+    timeline_host: int | None = None
+    """Only packets from or to this host."""
+    capture: Capture | None = None
+    """A packet capture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Memory of the simulator; derived from the number of hosts when left out."""
+
+    packets: int = 0
+    """Packets in the network at once."""
+    events: int = 0
+    """Events pending at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A whole experiment: what there is, what it does, what is watched."""
+
+    title: str = ""
+    """What it shows, in a line."""
+    seed: int = 1
+    """Everything that is drawn follows from it."""
+    duration: Picoseconds | None = None
+    """When the run ends; when all flows have ended if left out."""
+    topology: Topology
+    """Cables and switches."""
+    switch: Switch = Switch()
+    """What switches do."""
+    hosts: Hosts = Hosts()
+    """What hosts are."""
+    transport: Mapping[str, Transport]
+    """A table for each protocol: ndp, homa, blast."""
+    traffic: tuple[Traffic, ...]
+    """What is sent: one table for each pattern, all together."""
+    link: tuple[LinkChange, ...] = ()
+    """Cables that are not as the topology has them."""
+    probes: Probes = Probes()
+    """What is watched."""
+    limits: Limits = Limits()
+    """Memory of the simulator."""
+    wire_check: bool = False
+    """Encode, decode and compare every packet on its way."""

@@ -1,0 +1,150 @@
+"""Distributions of message sizes: the shipped ones, files of the same form, and Pareto."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from ndpstack._errors import UserError
+
+PROBABILITY_ONE = 1 << 32
+"""Probabilities are fractions of this, as the core draws them."""
+
+_PARETO_POINTS = 1024
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A distribution of sizes by its cumulative points."""
+
+    name: str
+    """Name of the shipped distribution, or path of the file."""
+    sizes: tuple[int, ...]
+    """Sizes in bytes, ascending; two equal ones are a jump."""
+    cumulative: tuple[float, ...]
+    """Probability of at most that size, ascending to 1."""
+    linear: bool
+    """True: a size lies between two points; False: it is one of them."""
+    source: str
+    """Where the numbers are from."""
+
+    @property
+    def mean(self) -> float:
+        """Mean size in bytes."""
+        total = 0.0
+        size_before, share_before = 0, 0.0
+        for size, share in zip(self.sizes, self.cumulative, strict=True):
+            middle = (size_before + size) / 2 if self.linear else size
+            total += (share - share_before) * middle
+            size_before, share_before = size, share
+        return total
+
+    def share_below(self, limit: int) -> float:
+        """Probability of a size below limit bytes."""
+        size_before, share_before = 0, 0.0
+        for size, share in zip(self.sizes, self.cumulative, strict=True):
+            if size >= limit:
+                if not self.linear or size == size_before:
+                    return share_before
+                part = max(0, limit - size_before) / (size - size_before)
+                return share_before + part * (share - share_before)
+            size_before, share_before = size, share
+        return 1.0
+
+    def points(self) -> tuple[list[int], list[int]]:
+        """Sizes and cumulative probabilities in 1/2^32, as the core takes them."""
+        scaled = [min(round(p * PROBABILITY_ONE), PROBABILITY_ONE - 1) for p in self.cumulative]
+        return list(self.sizes), scaled
+
+
+def workload_names() -> list[str]:
+    """Names of the shipped distributions."""
+    folder = resources.files("ndpstack") / "data" / "workloads"
+    return sorted(
+        item.name.removesuffix(".txt") for item in folder.iterdir() if item.name.endswith(".txt")
+    )
+
+
+@cache
+def load_workload(name: str, base: Path | None = None) -> Workload:
+    """The shipped distribution of that name (in any case), or the file at that path.
+
+    Args:
+        name: "w4", "web-search", ... or a path that ends in ".txt".
+        base: Folder that a relative path starts from.
+    """
+    if name.endswith(".txt"):
+        path = (base or Path()) / name
+        try:
+            return _parse(str(path), path.read_text())
+        except OSError as error:
+            raise UserError(f"{path}: no workload there ({error.strerror})") from None
+    known = workload_names()
+    if name.lower() not in known:
+        close = difflib.get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        raise UserError(f"no workload is called {name!r}; {hint}")
+    item = resources.files("ndpstack") / "data" / "workloads" / f"{name.lower()}.txt"
+    return _parse(name.lower(), item.read_text())
+
+
+def _parse(name: str, text: str) -> Workload:
+    notes: dict[str, str] = {}
+    sizes: list[int] = []
+    cumulative: list[float] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("#"):
+            key, _, value = line.removeprefix("#").partition(":")
+            notes[key.strip()] = value.strip()
+            continue
+        try:
+            size, share = line.split()
+            sizes.append(int(size))
+            cumulative.append(float(share))
+        except ValueError:
+            raise UserError(f"{name}:{number}: {line!r} is not 'bytes cumulative'") from None
+    workload = Workload(
+        name,
+        tuple(sizes),
+        tuple(cumulative),
+        linear=notes.get("interpolation") == "linear",
+        source=notes.get("source", name),
+    )
+    _check(workload, notes)
+    return workload
+
+
+def _check(workload: Workload, notes: dict[str, str]) -> None:
+    name = workload.name
+    if notes.get("interpolation") not in ("linear", "step"):
+        raise UserError(f"{name}: it must say '# interpolation: step' or '# interpolation: linear'")
+    if len(workload.sizes) < 1 or workload.cumulative[-1] != 1.0:
+        raise UserError(f"{name}: the last cumulative probability must be 1")
+    if list(workload.sizes) != sorted(workload.sizes) or workload.sizes[0] < 0:
+        raise UserError(f"{name}: sizes must ascend from 0 or more")
+    if list(workload.cumulative) != sorted(workload.cumulative) or workload.cumulative[0] < 0:
+        raise UserError(f"{name}: cumulative probabilities must ascend from 0 to 1")
+
+
+def pareto(shape: float, mean: int) -> Workload:
+    """A Pareto distribution of this shape (above 1) and mean in bytes.
+
+    It is tabulated down to a probability of 2^-32, the finest that is ever drawn, and so bounded:
+    `Workload.mean` is that of the bounded one, which for a heavy tail is well below the nominal.
+    """
+    if shape <= 1:
+        raise UserError(f"pareto: shape {shape} has no mean; it must be above 1")
+    minimum = mean * (shape - 1) / shape
+    tails = [2.0 ** (-32 * i / _PARETO_POINTS) for i in range(_PARETO_POINTS + 1)]
+    sizes = tuple(round(minimum * tail ** (-1 / shape)) for tail in tails)
+    cumulative = (*(1 - tail for tail in tails[:-1]), 1.0)
+    return Workload(
+        f"pareto({shape}, {mean})",
+        sizes,
+        cumulative,
+        linear=True,
+        source=f"Pareto, shape {shape}, mean {mean} B, minimum {minimum:.0f} B",
+    )

@@ -1,0 +1,123 @@
+"""Connection matrices and custom graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack._errors import UserError
+from ndpstack.scenario import host_count
+from ndpstack.scenario._graph import GraphCable, load_graph, load_htsim
+from ndpstack.scenario._matrix import NO_TRIGGER, load_matrix
+from ndpstack.scenario._schema import Graph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RING = """Nodes 4
+Connections 3
+Triggers 2
+0->1 id 1 start 0 size 65536 send_done_trigger 1
+1->2 id 2 trigger 1 size 65536 recv_done_trigger 2
+2->3 id 3 trigger 2 start 500 size 1000 prio 3
+trigger id 1 oneshot
+trigger id 2 barrier count 2
+"""
+
+GRAPH = """# two racks
+hosts 4
+switches 2
+host 0  switch 0
+host 1  switch 0
+host 2  switch 1  1Gbit
+host 3  switch 1
+switch 0  switch 1  40Gbit  2us
+"""
+
+HTSIM = """# 3 tiers
+Nodes 128
+Tiers 3
+Podsize 16
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Up 4
+Radix_Down 4
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Up 4
+Radix_Down 4
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 8
+"""
+
+
+def test_a_matrix_keeps_its_triggers(tmp_path: Path) -> None:
+    """E-X03: collectives are chains of triggers, on send-done or receive-done."""
+    path = tmp_path / "ring.cm"
+    path.write_text(RING)
+    matrix = load_matrix(path)
+    first, second, third = matrix.connections
+    assert matrix.triggers == (1, 2)
+    assert (first.starts_on, first.on_sent, first.on_received) == (NO_TRIGGER, 0, NO_TRIGGER)
+    assert (second.starts_on, second.on_received) == (0, 1)
+    assert (third.starts_on, third.start_ps, third.size, third.priority) == (1, 500, 1000, 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Connections 3", "Connections 4", "announces 4 connections and has 3"),
+        ("0->1", "0->4", "does not lie within 4 nodes"),
+        ("size 1000", "", "`size BYTES` is missing"),
+        ("trigger 2 start", "trigger 9 start", "trigger 9 is not declared"),
+        ("prio 3", "prio", "not a list of `key number`"),
+        ("size 1000", "size x", "'x' is not a whole number"),
+        ("id 1 oneshot", "id 1 multishot", "not a list of `key number`"),
+    ],
+)
+def test_a_matrix_with_a_mistake_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "bad.cm"
+    path.write_text(RING.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        load_matrix(path)
+
+
+def test_a_graph_has_cables_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "racks.graph"
+    path.write_text(GRAPH)
+    graph = load_graph(Graph(file=path))
+    assert (graph.hosts, graph.switches) == (4, 2)
+    assert graph.cables[2] == GraphCable(2, 5, 10**9, 500_000)
+    assert graph.cables[4] == GraphCable(4, 5, 40 * 10**9, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("host 3", "host 4", "there is no node `host 4`"),
+        ("switches 2\n", "", "neither `hosts N`"),
+        ("1Gbit", "1Gb", "no unit of a rate"),
+    ],
+)
+def test_a_graph_with_a_mistake_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "bad.graph"
+    path.write_text(GRAPH.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        load_graph(Graph(file=path))
+
+
+def test_an_htsim_topology_becomes_a_clos(tmp_path: Path) -> None:
+    path = tmp_path / "128.topo"
+    path.write_text(HTSIM)
+    clos = load_htsim(path)
+    assert host_count(clos) == 128
+    assert (clos.pods, clos.edges_per_pod, clos.aggs_per_pod, clos.uplinks_per_agg) == (8, 4, 4, 4)
+    assert clos.rate == 100 * 10**9
+    assert clos.delay == 10**6
