@@ -1,0 +1,219 @@
+"""From a scenario to what the core is given: one config struct and two arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ndpstack._core import ffi, lib
+from ndpstack._errors import UserError
+from ndpstack.scenario._check import host_count
+from ndpstack.scenario._decode import Place
+from ndpstack.scenario._disciplines import discipline
+from ndpstack.scenario._protocols import protocol
+from ndpstack.scenario._settings import written
+from ndpstack.scenario._units import UnitError, parse_time
+from ndpstack.sim._network import TIER_NAMES, Network, topology_config
+from ndpstack.sim._traffic import Flows, Setting, build
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from pathlib import Path
+
+    from ndpstack._core import CData, nd_sim_config, nd_sim_delay, nd_sim_egress
+    from ndpstack.scenario._protocols import Configured
+    from ndpstack.scenario._schema import Delay, LinkChange, Probes, Queue, Scenario
+
+SERVICE = 1
+"""The port that servers of the simulator listen on."""
+
+GOODPUT_BINS_MAX = 100_000
+"""Bins of a series; what comes later counts in the last one."""
+
+_ROUTES = ("source", "random", "round-robin", "flow")
+_LOSS_ONE = 1 << 32
+_CORRUPTION_ONE = 1 << 48
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one port at one time."""
+
+    time_ps: int
+    port: int
+    kind: int
+    value: int
+    both_ways: bool
+
+
+class Plan:
+    """Everything that a simulation is built from, kept alive together."""
+
+    def __init__(self, scenario: Scenario, name: str = "scenario") -> None:
+        self.scenario = scenario
+        self._place = Place(name)
+        self._keep: list[CData] = []
+        self.config: nd_sim_config = ffi.new("struct nd_sim_config *")
+        self.config.seed = scenario.seed
+        topology = topology_config(scenario.topology, self._keep)
+        self.config.topology = topology[0]
+        self.network = Network(topology)
+        self.engines = self._engines()
+        self.packet_bytes = max(engine.sizes.packet_bytes for engine in self.engines.values())
+        self._egress()
+        self._hosts()
+        self._changes()
+        self._probes(scenario.probes)
+        self.config.packets_max = scenario.limits.packets
+        self.config.events_max = scenario.limits.events
+        self.config.wire_check = scenario.wire_check
+        self.traffic = self._traffic()
+
+    def _engines(self) -> dict[str, Configured]:
+        """The engines by name, in the order of the scenario."""
+        table = self.scenario.transport
+        result = {}
+        engines = ffi.new("struct nd_sim_engine[]", len(table))
+        for engine, (name, transport) in zip(engines, table.items(), strict=True):
+            place = self._place / "transport" / name
+            made = protocol(name, place).configure(transport, self.scenario.topology.rate, place)
+            configs = ffi.new("void *[]", [made.config])
+            engine.ops, engine.configs, engine.classes = made.ops, configs, 1
+            engine.message_bytes_max = made.sizes.message_bytes_max
+            engine.payload_bytes_max = made.sizes.payload_bytes_max
+            engine.overhead_bytes = made.sizes.overhead_bytes
+            engine.wire_bytes_min = made.sizes.wire_bytes_min
+            engine.service = SERVICE
+            self._keep += [configs, made.config]
+            result[name] = made
+        self._keep.append(engines)
+        self.config.engines, self.config.engine_count = engines, len(table)
+        return result
+
+    def _egress(self) -> None:
+        switch = self.scenario.switch
+        self.config.route = _ROUTES.index(switch.route)
+        for tier, name in enumerate(TIER_NAMES):
+            if name == "nic":
+                continue
+            queue, place = switch.queue, self._place / "switch" / "queue"
+            for other, special in switch.ports.items():
+                if other == name:
+                    queue, place = special, self._place / "switch" / "ports" / name
+            self._queue(self.config.egress[tier], queue, place, last_hop=name == "edge-down")
+
+    def _queue(self, egress: nd_sim_egress, queue: Queue, place: Place, *, last_hop: bool) -> None:
+        found = discipline(queue, place)
+        config = found.configure(queue, self.packet_bytes, place, last_hop=last_hop)
+        self._keep.append(config)
+        egress.ops, egress.config = found.ops, config
+        switch = self.scenario.switch
+        if switch.shared_buffer is not None:
+            fields = dict(ffi.typeof(f"struct {found.struct}").fields)
+            if "shared" not in fields:
+                place.fail(f"{queue.discipline} has no shared buffer; leave `shared-buffer` out")
+            egress.config_bytes = ffi.sizeof(f"struct {found.struct}")
+            egress.shared_offset = fields["shared"].offset
+            egress.shared_bytes = switch.shared_buffer
+            egress.shared_alpha_256 = round(256 * switch.shared_alpha)
+
+    def _hosts(self) -> None:
+        hosts = self.scenario.hosts
+        self.config.nic_packets = hosts.nic_packets
+        self.config.packet_bytes = self.packet_bytes
+        self._delay(self.config.receive_delay, hosts.receive_delay)
+        self._delay(self.config.send_delay, hosts.send_delay)
+        self._delay(self.config.timer_delay, hosts.timer_delay)
+
+    def _delay(self, target: nd_sim_delay, delay: Delay) -> None:
+        target.fixed_ps = delay.fixed
+        if delay.file is not None:
+            quantiles = ffi.new("uint32_t[]", _read_times(delay.file))
+            self._keep.append(quantiles)
+            target.quantiles_ps, target.count = quantiles, len(quantiles)
+
+    def _changes(self) -> None:
+        changes = [change for link in self.scenario.link for change in self._link(link)]
+        changes.sort(key=lambda change: change.time_ps)
+        array = ffi.new("struct nd_sim_change[]", len(changes))
+        for target, change in zip(array, changes, strict=True):
+            target.time_ps, target.port = change.time_ps, change.port
+            target.kind, target.value = change.kind, change.value
+            target.both_ways = change.both_ways
+        self._keep.append(array)
+        self.config.changes, self.config.change_count = array, len(changes)
+
+    def _link(self, link: LinkChange) -> list[Change]:
+        port = self.network.port(link.between)
+        values: list[tuple[int, int]] = []
+        if link.rate is not None:
+            values.append((lib.ND_SIM_CHANGE_RATE, link.rate))
+        if link.delay is not None:
+            values.append((lib.ND_SIM_CHANGE_DELAY, link.delay))
+        if link.state is not None:
+            down = link.state == "down"
+            values.append((lib.ND_SIM_CHANGE_DOWN if down else lib.ND_SIM_CHANGE_UP, 0))
+        if link.loss is not None:
+            values.append((lib.ND_SIM_CHANGE_LOSS, _scaled(link.loss, _LOSS_ONE)))
+        if link.corruption is not None:
+            values.append((lib.ND_SIM_CHANGE_CORRUPT, _scaled(link.corruption, _CORRUPTION_ONE)))
+        return [Change(link.at, port, kind, value, link.both_ways) for kind, value in values]
+
+    def _probes(self, probes: Probes) -> None:
+        target = self.config.probes
+        target.timeline_host = target.pcap_port = lib.ND_NONE
+        if probes.goodput is not None:
+            target.goodput_bin_ps = probes.goodput
+            target.goodput_bins = self._bins(probes.goodput)
+            target.goodput_by_flow = probes.goodput_of == "flows"
+        target.queues, target.delays = probes.queues, probes.delays
+        target.waste, target.timeline = probes.waste, probes.timeline
+        if probes.timeline_host is not None:
+            target.timeline_host = probes.timeline_host
+        if probes.capture is not None:
+            path = ffi.new("char[]", str(probes.capture.file).encode())
+            self._keep.append(path)
+            target.pcap_port = self.network.port(probes.capture.between)
+            target.pcap_path = path
+
+    def _bins(self, width: int) -> int:
+        if width == 0:
+            (self._place / "probes" / "goodput").fail("a bin of no width; give a time above 0")
+        if self.scenario.duration is None:
+            return GOODPUT_BINS_MAX // 100
+        return min(-(-self.scenario.duration // width), GOODPUT_BINS_MAX)
+
+    def _traffic(self) -> Flows:
+        names = list(self.engines)
+        hosts = host_count(self.scenario.topology)
+        parts = []
+        for i, item in enumerate(self.scenario.traffic):
+            engine = item.transport or names[0]
+            seed = item.seed if item.seed is not None else self.scenario.seed * 1_000_003 + i
+            setting = Setting(
+                hosts,
+                self.scenario.topology.rate,
+                names.index(engine),
+                self.engines[engine].sizes,
+                seed % 2**64,
+            )
+            parts.append(build(item, setting))
+        return Flows.join(parts)
+
+    def settings(self) -> dict[str, object]:
+        """Every engine's config as the run has it."""
+        return {name: written(made.config, made.struct) for name, made in self.engines.items()}
+
+
+def _scaled(probability: Fraction, one: int) -> int:
+    return min(round(probability * one), one - 1)
+
+
+def _read_times(path: Path) -> list[int]:
+    try:
+        lines = path.read_text().split("\n")
+        return [int(parse_time(line.strip())) for line in lines if line.strip()]
+    except OSError as error:
+        raise UserError(f"{path}: cannot read these delays: {error.strerror}") from None
+    except UnitError as error:
+        raise UserError(f"{path}: {error}") from None

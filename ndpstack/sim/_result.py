@@ -1,0 +1,220 @@
+"""What a run says about its flows: completion times, slowdown, goodput, losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ndpstack._core import lib
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ndpstack.sim._simulation import Simulation
+
+_DECILES = 10
+STATES = ("waiting", "started", "received", "done", "failed")
+"""enum nd_flow_state in words."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A distribution in six numbers."""
+
+    count: int
+    mean: float
+    p50: float
+    p99: float
+    p999: float
+    max: float
+
+    @staticmethod
+    def of(values: NDArray[np.float64]) -> Spread | None:
+        """Of these values; None when there are none."""
+        if len(values) == 0:
+            return None
+        p50, p99, p999 = np.percentile(values, [50, 99, 99.9])
+        return Spread(
+            len(values),
+            float(values.mean()),
+            float(p50),
+            float(p99),
+            float(p999),
+            float(values.max()),
+        )
+
+
+@dataclass(frozen=True)
+class SizeBand:
+    """Slowdown of the flows of a tenth of all, by size."""
+
+    size_max: int
+    """Largest size of the band in bytes; the smallest lies above the band before."""
+    slowdown: Spread
+
+
+@dataclass(frozen=True)
+class Goodput:
+    """Payload that arrived, as a rate in bits per second."""
+
+    mean: float
+    min: float
+    max: float
+
+    @staticmethod
+    def of(values: NDArray[np.float64]) -> Goodput | None:
+        """Of these rates; None when there are none."""
+        if len(values) == 0:
+            return None
+        return Goodput(float(values.mean()), float(values.min()), float(values.max()))
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A flow that the run waited for and that did not end well."""
+
+    flow: int
+    source: int
+    target: int
+    size: int
+    state: str
+    arrived: int
+    """Payload bytes at the target, duplicates included."""
+    error: int
+    """Negative errno when it failed."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a run; the same for the same scenario and seed."""
+
+    status: str
+    """Why the run ended: done, until, stuck, limit or broken."""
+    time_ps: int
+    """Virtual time at the end."""
+    trace_hash: int
+    """Equal for two runs that did the same."""
+    flows: int
+    """Flows that the run waits for."""
+    finished: int
+    """Of these, the ones that ended well."""
+    background: int
+    """Other flows."""
+    fct_us: Spread | None
+    """Completion times of finished flows."""
+    slowdown: Spread | None
+    """Completion time over the shortest possible one on an idle network."""
+    slowdown_by_size: tuple[SizeBand, ...]
+    """The same for each tenth of the flows by size."""
+    flow_goodput: Goodput | None
+    """Of each flow while it lasted."""
+    host_goodput: Goodput | None
+    """Of each host that received something, over the whole run."""
+    network: dict[str, int]
+    """Counters of the network."""
+    queues: dict[str, dict[str, int]]
+    """Counters of switch ports, summed over each kind of port."""
+    unfinished: tuple[Unfinished, ...]
+    """Flows that did not end well."""
+
+
+def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np.float64]:
+    """Completion time of each flow in picoseconds; NaN where it has none.
+
+    A one-way flow is complete when its last byte is at the target, one with a reply when that is
+    back.
+    """
+    end = np.where(flows["kind"] == lib.ND_FLOW_ECHO, rows["done_ps"], rows["received_ps"])
+    ended = (end != lib.ND_FLOW_NEVER) & (rows["state"] >= lib.ND_FLOW_RECEIVED)
+    ended &= rows["state"] != lib.ND_FLOW_FAILED
+    times: NDArray[np.float64] = np.full(len(rows), np.nan)
+    times[ended] = (end[ended] - rows["start_ps"][ended]).astype(np.float64)
+    return times
+
+
+def _flow_goodput(simulation: Simulation, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bits per second of each flow that has started."""
+    flows, rows = simulation.flows, simulation.rows
+    started = rows["start_ps"] != lib.ND_FLOW_NEVER
+    started &= rows["start_ps"] < simulation.now_ps
+    lasted = np.where(np.isnan(times), simulation.now_ps - rows["start_ps"], times)[started]
+    whole = ~np.isnan(times)[started]
+    arrived = np.where(whole, flows["bytes"][started], rows["payload_bytes"][started])
+    rates: NDArray[np.float64] = arrived.astype(np.float64) * 8e12 / lasted.astype(np.float64)
+    return rates
+
+
+def _by_size(sizes: NDArray[np.uint64], slowdown: NDArray[np.float64]) -> list[SizeBand]:
+    """A band for each tenth of the flows; tenths of one size fall together."""
+    bands: list[SizeBand] = []
+    below = 0
+    for size in np.unique(np.percentile(sizes, np.arange(1, _DECILES + 1) * 10, method="higher")):
+        spread = Spread.of(slowdown[(sizes > below) & (sizes <= size)])
+        if spread is not None:
+            bands.append(SizeBand(int(size), spread))
+        below = int(size)
+    return bands
+
+
+def _queues(simulation: Simulation) -> dict[str, dict[str, int]]:
+    names, table = simulation.queue_counters()
+    network = simulation.plan.network
+    sums: dict[str, NDArray[np.uint64]] = {}
+    for port in range(network.hosts, network.ports):
+        tier = network.tier(port)
+        sums[tier] = sums.get(tier, np.zeros(len(names), np.uint64)) + table[port]
+    return {
+        tier: {name: int(value) for name, value in zip(names, row, strict=True)}
+        for tier, row in sums.items()
+    }
+
+
+def _unfinished(simulation: Simulation, waited: NDArray[np.bool_]) -> tuple[Unfinished, ...]:
+    flows, rows = simulation.flows, simulation.rows
+    open_ones = np.flatnonzero(waited & (rows["state"] != lib.ND_FLOW_DONE))
+    return tuple(
+        Unfinished(
+            int(i),
+            int(flows["source"][i]),
+            int(flows["target"][i]),
+            int(flows["bytes"][i]),
+            STATES[rows["state"][i]],
+            int(rows["payload_bytes"][i]),
+            int(rows["error"][i]),
+        )
+        for i in open_ones
+    )
+
+
+def summarise(simulation: Simulation) -> Result:
+    """The result of a simulation as far as it has run."""
+    flows, rows = simulation.flows, simulation.rows
+    waited = flows["background"] == 0
+    times = completion_ps(flows, rows)
+    complete = waited & ~np.isnan(times)
+    slowdown = times[complete] / np.maximum(rows["best_ps"][complete], 1)
+    received = simulation.hosts["payload_bytes"]
+    seconds = simulation.now_ps / 1e12
+    rates = received[received > 0] * 8 / seconds if seconds else np.empty(0)
+    unfinished = _unfinished(simulation, waited)
+    count = int(np.count_nonzero(waited))
+    return Result(
+        status=simulation.status.name.lower() if simulation.status is not None else "until",
+        time_ps=simulation.now_ps,
+        trace_hash=simulation.trace_hash,
+        flows=count,
+        finished=count - len(unfinished),
+        background=len(flows) - count,
+        fct_us=Spread.of(times[complete] / 1e6),
+        slowdown=Spread.of(slowdown),
+        slowdown_by_size=tuple(_by_size(flows["bytes"][complete], slowdown))
+        if len(slowdown)
+        else (),
+        flow_goodput=Goodput.of(_flow_goodput(simulation, times)),
+        host_goodput=Goodput.of(rates),
+        network=simulation.counters,
+        queues=_queues(simulation),
+        unfinished=unfinished,
+    )

@@ -1,0 +1,242 @@
+"""The simulator from Python: same run every time, arrays that cost nothing, honest endings."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ndpstack._core import lib
+from ndpstack._errors import UserError
+from ndpstack.scenario import ScenarioFile, parse_scenario
+from ndpstack.sim import Progress, Simulation, Status, completion_ps, summarise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = """
+seed = 3
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 4
+delay = "0.2us"
+[switch]
+route = "random"
+[switch.queue]
+discipline = "strict"
+[transport.homa]
+mtu = "1500B"
+[[traffic]]
+kind = "permutation"
+size = "100KB"
+"""
+
+
+def small(*overrides: str, extra: str = "") -> ScenarioFile:
+    return parse_scenario(SMALL + extra, overrides=overrides)
+
+
+def test_a_run_ends_with_all_flows_done_and_clean() -> None:
+    simulation = Simulation(small())
+    assert simulation.run() is Status.DONE
+    assert simulation.unfinished == 0
+    assert simulation.audit() is None
+    assert set(simulation.rows["state"]) == {lib.ND_FLOW_DONE}
+    assert np.all(simulation.rows["payload_bytes"] >= 100_000)
+
+
+def test_two_runs_are_equal_to_the_last_bit() -> None:
+    """E-X05, S-9: same scenario and seed, same trace and same results."""
+    results = []
+    for _ in range(2):
+        simulation = Simulation(small())
+        simulation.run()
+        results.append(json.dumps(dataclasses.asdict(summarise(simulation))))
+    assert results[0] == results[1]
+
+
+def test_another_seed_is_another_run() -> None:
+    hashes = set()
+    for seed in (3, 4):
+        simulation = Simulation(small(f"seed={seed}"))
+        simulation.run()
+        hashes.add(simulation.trace_hash)
+    assert len(hashes) == 2
+
+
+def test_slices_and_probes_do_not_change_a_run() -> None:
+    whole = Simulation(small())
+    whole.run()
+    watched = Simulation(
+        small(
+            "probes.goodput=5us",
+            "probes.queues=true",
+            "probes.delays=true",
+            "probes.timeline=1000",
+            "probes.waste=true",
+        )
+    )
+    for until in range(0, 400, 7):
+        watched.run(until=f"{until}us")
+    watched.run()
+    assert watched.trace_hash == whole.trace_hash
+    assert len(watched.timeline) == 1000
+    assert watched.timeline_lost > 0
+    assert watched.depths["bytes_max"].max() > 0
+    assert watched.goodput.sum() == watched.rows["payload_bytes"].sum()
+
+
+def test_a_scenario_ends_at_its_duration() -> None:
+    simulation = Simulation(small("duration=10us"))
+    assert simulation.run() is Status.UNTIL
+    assert simulation.now_ps == 10**7
+    result = summarise(simulation)
+    assert result.finished == 0
+    assert len(result.unfinished) == result.flows == 8
+
+
+def test_a_flow_over_a_dead_cable_is_listed() -> None:
+    cut = '[[link]]\nbetween = ["edge 0", "host 0"]\nstate = "down"\n'
+    simulation = Simulation(small("duration=3ms", extra=cut))
+    simulation.run()
+    result = summarise(simulation)
+    assert len(result.unfinished) == 2
+    assert all(0 in (flow.source, flow.target) for flow in result.unfinished)
+    assert result.network["lost_packets"] > 0
+
+
+def test_arrays_outlive_the_simulation_and_are_read_only() -> None:
+    simulation = Simulation(small())
+    simulation.run()
+    rows = simulation.rows
+    done = rows["done_ps"].copy()
+    del simulation
+    gc.collect()
+    assert np.array_equal(rows["done_ps"], done)
+    with pytest.raises(ValueError, match="read-only"):
+        rows["done_ps"][0] = 0
+
+
+def test_progress_reports_the_way_to_the_end() -> None:
+    seen: list[Progress] = []
+    Simulation(small("duration=1ms")).run(progress=seen.append)
+    assert seen[-1].unfinished == 0
+    assert seen[-1].flows == 8
+    assert seen[-1].until_ps == 10**9
+
+
+def test_slowdown_of_a_lonely_message_is_near_one() -> None:
+    scenario = SMALL.replace('kind = "permutation"', 'kind = "flow"\nsource = 0\ntarget = 7')
+    simulation = Simulation(parse_scenario(scenario, overrides=["traffic.0.size=1000B"]))
+    simulation.run()
+    result = summarise(simulation)
+    assert result.slowdown is not None
+    assert result.slowdown.max == pytest.approx(1.0, abs=0.01)
+    assert completion_ps(simulation.flows, simulation.rows)[0] == simulation.rows["best_ps"][0]
+
+
+def test_background_flows_are_not_waited_for() -> None:
+    background = '[[traffic]]\nkind = "permutation"\nsize = "endless"\n'
+    simulation = Simulation(small(extra=background))
+    assert simulation.run() is Status.DONE
+    result = summarise(simulation)
+    assert (result.flows, result.background) == (8, 8)
+
+
+def test_replies_end_a_flow() -> None:
+    simulation = Simulation(small("traffic.0.reply=20KB", "traffic.0.size=100B"))
+    simulation.run()
+    times = completion_ps(simulation.flows, simulation.rows)
+    assert np.all(times == simulation.rows["done_ps"] - simulation.rows["start_ps"])
+    assert times.min() > 16 * 10**6
+
+
+def test_a_matrix_runs_step_by_step(tmp_path: Path) -> None:
+    path = tmp_path / "ring.cm"
+    path.write_text(
+        "Nodes 4\nConnections 2\nTriggers 1\n"
+        "0->1 id 1 start 0 size 65536 recv_done_trigger 1\n"
+        "1->2 id 2 trigger 1 size 65536\ntrigger id 1 oneshot\n"
+    )
+    text = SMALL.replace(
+        'kind = "permutation"\nsize = "100KB"', f'kind = "matrix"\nfile = "{path}"'
+    )
+    simulation = Simulation(parse_scenario(text))
+    simulation.run()
+    rows = simulation.rows
+    assert rows["start_ps"][1] == rows["received_ps"][0]
+
+
+def test_a_trace_is_played(tmp_path: Path) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text("start_us,source,target,bytes\n0,0,1,1000\n2.5,3,4,2000\n")
+    text = SMALL.replace('kind = "permutation"\nsize = "100KB"', f'kind = "trace"\nfile = "{path}"')
+    simulation = Simulation(parse_scenario(text))
+    simulation.run()
+    assert list(simulation.rows["start_ps"]) == [0, 2_500_000]
+    assert list(simulation.flows["bytes"]) == [1000, 2000]
+
+
+def test_the_scheduler_keeps_long_and_short_flows_apart() -> None:
+    """R-CS-1, R-CS-3: hosts with long flows run nothing else, and the run waits for short ones."""
+    text = SMALL.replace(
+        'kind = "permutation"',
+        """kind = "scheduler"
+        arrival-rate = "100K/s"
+        flows = 200
+        long-hosts = "25%"
+        """,
+    )
+    simulation = Simulation(parse_scenario(text, overrides=["traffic.0.size=15KB"]))
+    assert simulation.run() is Status.DONE
+    flows = simulation.flows
+    long = flows["background"] == 1
+    assert np.count_nonzero(long) == 2
+    assert not set(flows["source"][long]) & set(flows["source"][~long])
+    assert np.all(flows["source"] != flows["target"])
+    gaps = np.diff(flows["start_ps"][~long].astype(np.float64))
+    assert gaps.mean() == pytest.approx(10**7, rel=0.2)
+
+
+def test_an_open_loop_offers_its_load() -> None:
+    """R-CS-5: arrivals of a Poisson process at a load of the link."""
+    text = SMALL.replace(
+        'kind = "permutation"\nsize = "100KB"',
+        """kind = "open-loop"
+        sizes = "w1"
+        load = "40%"
+        load-counts = "payload"
+        until = "1ms"
+        """,
+    )
+    flows = Simulation(parse_scenario(text)).flows
+    offered = flows["bytes"].sum() * 8 / (8 * 10e9 * 0.001)
+    assert offered == pytest.approx(0.40, rel=0.05)
+
+
+def test_a_cable_that_does_not_exist_is_refused() -> None:
+    cut = '[[link]]\nbetween = ["edge 0", "host 7"]\nstate = "down"\n'
+    with pytest.raises(UserError, match="no cable between 'edge 0' and 'host 7'"):
+        Simulation(small(extra=cut))
+
+
+def test_a_setting_that_the_engine_refuses_is_named() -> None:
+    with pytest.raises(UserError, match=r"transport.homa: levels must be 8, 4, 2 or 1"):
+        Simulation(small("transport.homa.levels=3"))
+    with pytest.raises(UserError, match=r"transport.homa.levels: 300 does not fit"):
+        Simulation(small("transport.homa.levels=300"))
+
+
+def test_a_shared_buffer_is_for_all_ports_of_a_switch() -> None:
+    text = SMALL.replace('kind = "permutation"', 'kind = "incast"\nsenders = 7')
+    shared = ["switch.shared-buffer=20KB", "switch.shared-alpha=0.5"]
+    simulation = Simulation(parse_scenario(text, overrides=shared))
+    simulation.run()
+    assert simulation.counters["dropped_packets"] > 0
+    assert simulation.unfinished == 0
