@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where a frame goes, what its queue says to it, and how it leaves. */
+#include "switch/switch.h"
+
+#include <string.h>
+
+#define TRANSMIT_BATCH 32u
+
+static void drop(struct nd_switch *sw, uint32_t index, uint64_t *counter)
+{
+	(*counter)++;
+	nd_pool_put(&sw->pool, index);
+}
+
+static struct nd_packet *packet_at(const struct nd_switch *sw, uint32_t index)
+{
+	return nd_pool_at(&sw->pool, index);
+}
+
+static void drop_list(struct nd_switch *sw, uint32_t index)
+{
+	while (index != ND_NONE) {
+		uint32_t next = packet_at(sw, index)->next;
+
+		drop(sw, index, &sw->counters.dropped_queue);
+		index = next;
+	}
+}
+
+/* Turns the bytes of returned headers around and sends them the way that their address says. */
+static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_ns now)
+{
+	while (index != ND_NONE) {
+		uint32_t next = packet_at(sw, index)->next;
+		struct nd_switch_buffer *buffer = &sw->buffers[index];
+		uint32_t bytes = nd_frame_bounce(&sw->config.frame, nd_switch_frame(sw, index),
+						 buffer->bytes, &sw->ports[port].trim);
+
+		if (bytes == 0) {
+			drop(sw, index, &sw->counters.dropped_bounce);
+		} else {
+			buffer->bytes = (uint16_t)bytes;
+			buffer->ingress = ND_SWITCH_GROUP;
+			buffer->marks = packet_at(sw, index)->marks;
+			sw->counters.bounced++;
+			nd_switch_dispatch(sw, index, now);
+		}
+		index = next;
+	}
+}
+
+static void enqueue(struct nd_switch *sw, uint32_t port, uint32_t index, nd_ns now)
+{
+	struct nd_shed shed = { .dropped = ND_NONE, .returned = ND_NONE };
+
+	nd_egress_put(&sw->ports[port].egress, index, now, &shed);
+	drop_list(sw, shed.dropped);
+	/* A returned header is never returned again, so this nests once. */
+	return_list(sw, port, shed.returned, now);
+}
+
+/* A second buffer with the same frame, or ND_NONE. */
+static uint32_t copy_of(struct nd_switch *sw, uint32_t index)
+{
+	uint32_t copy = nd_pool_get(&sw->pool);
+
+	if (copy == ND_NONE) {
+		sw->counters.dropped_no_buffer++;
+		return ND_NONE;
+	}
+	sw->counters.replicated++;
+	*packet_at(sw, copy) = *packet_at(sw, index);
+	sw->buffers[copy] = sw->buffers[index];
+	memcpy(nd_switch_frame(sw, copy), nd_switch_frame(sw, index), sw->buffers[index].bytes);
+	return copy;
+}
+
+/* To all ports that are up but the one it came from. Never trimmed, never returned. */
+static void flood(struct nd_switch *sw, uint32_t index, nd_ns now)
+{
+	uint32_t ingress = sw->buffers[index].ingress;
+	uint32_t last = ND_NONE;
+
+	packet_at(sw, index)->marks |= ND_MARK_FLOOD;
+	sw->buffers[index].marks |= ND_MARK_FLOOD;
+	sw->counters.flooded++;
+	for (uint32_t i = 0; i < sw->port_count; i++) {
+		uint32_t copy;
+
+		if (!sw->ports[i].port || !sw->ports[i].up || i == ingress)
+			continue;
+		if (last != ND_NONE) {
+			copy = copy_of(sw, index);
+			if (copy != ND_NONE)
+				enqueue(sw, last, copy, now);
+		}
+		last = i;
+	}
+	if (last == ND_NONE)
+		drop(sw, index, &sw->counters.dropped_no_path);
+	else
+		enqueue(sw, last, index, now);
+}
+
+/* The port that an entry of the forwarding database leads to, or ND_NONE. */
+static uint32_t resolve(struct nd_switch *sw, uint32_t to, uint32_t index)
+{
+	const struct nd_packet *packet = packet_at(sw, index);
+	const uint8_t *frame = nd_switch_frame(sw, index);
+	uint64_t flow;
+	uint32_t path;
+
+	if (!(to & ND_SWITCH_GROUP))
+		return to < sw->port_count && sw->ports[to].up ? to : ND_NONE;
+	/* Addresses too: the flow hash of different hosts may be equal. */
+	flow = nd_fdb_key(frame + ND_ETH_TARGET_AT, 0) ^
+	       nd_mix64(nd_fdb_key(frame + ND_ETH_SOURCE_AT, packet->flow));
+	path = packet->protocol == ND_PROTO_NDP ? packet->path : ND_ECMP_NO_PATH;
+	return nd_ecmp_pick(&sw->groups[to & ~ND_SWITCH_GROUP], flow, path);
+}
+
+void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
+{
+	const uint8_t *frame = nd_switch_frame(sw, index);
+	uint32_t ingress = sw->buffers[index].ingress;
+	uint32_t to;
+	uint32_t port;
+
+	if (sw->buffers[index].bytes < ND_ETH_BYTES) {
+		drop(sw, index, &sw->counters.dropped_malformed);
+		return;
+	}
+	if (sw->config.learning && ingress < sw->port_count)
+		nd_fdb_learn(&sw->fdb, nd_fdb_key(frame + ND_ETH_SOURCE_AT, 0), (uint16_t)ingress,
+			     now);
+	if (nd_eth_is_group(frame + ND_ETH_TARGET_AT)) {
+		flood(sw, index, now);
+		return;
+	}
+	to = nd_fdb_lookup(&sw->fdb, nd_fdb_key(frame + ND_ETH_TARGET_AT, 0));
+	if (to == ND_NONE && sw->config.learning) {
+		flood(sw, index, now);
+		return;
+	}
+	if (to == ND_NONE) {
+		drop(sw, index, &sw->counters.dropped_unknown);
+		return;
+	}
+	port = resolve(sw, to, index);
+	if (port == ND_NONE)
+		drop(sw, index, &sw->counters.dropped_no_path);
+	else if (port == ingress)
+		drop(sw, index, &sw->counters.dropped_hairpin);
+	else
+		enqueue(sw, port, index, now);
+}
+
+/* Makes the bytes say what the discipline decided. False when they cannot. */
+static bool finish(struct nd_switch *sw, const struct nd_switch_port *port, uint32_t index)
+{
+	struct nd_switch_buffer *buffer = &sw->buffers[index];
+	uint8_t *frame = nd_switch_frame(sw, index);
+	unsigned added = packet_at(sw, index)->marks & (unsigned)~buffer->marks;
+
+	if (added & ND_MARK_TRIMMED) {
+		uint32_t bytes = nd_frame_trim(&sw->config.frame, frame, buffer->bytes, &port->trim);
+
+		if (bytes == 0)
+			return false;
+		buffer->bytes = (uint16_t)bytes;
+	}
+	if (added & ND_MARK_CE)
+		nd_frame_set_ce(frame, buffer->bytes);
+	return true;
+}
+
+/* Copies the next frames that the link has time for into blanks; returns how many. */
+static uint32_t fill(struct nd_switch *sw, struct nd_switch_port *port, struct nd_frame *blanks,
+		     uint32_t room, nd_ns now)
+{
+	uint32_t count = 0;
+
+	while (count < room) {
+		uint32_t index = nd_egress_take(&port->egress, now);
+
+		if (index == ND_NONE)
+			break;
+		if (!finish(sw, port, index)) {
+			drop(sw, index, &sw->counters.dropped_trim);
+			continue;
+		}
+		blanks[count].bytes = sw->buffers[index].bytes;
+		memcpy(blanks[count].data, nd_switch_frame(sw, index), blanks[count].bytes);
+		nd_pool_put(&sw->pool, index);
+		count++;
+	}
+	sw->counters.sent += count;
+	port->tx_frames += count;
+	return count;
+}
+
+uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t index, nd_ns now)
+{
+	struct nd_switch_port *port = &sw->ports[index];
+	struct nd_frame blanks[TRANSMIT_BATCH];
+	uint32_t room;
+	uint32_t count;
+
+	if (nd_egress_deadline(&port->egress) > now)
+		return 0;
+	room = nd_port_reserve(port->port, blanks,
+			       nd_min_u32(TRANSMIT_BATCH, port->egress.queue->packets));
+	if (room == 0)
+		return 0;
+	count = fill(sw, port, blanks, room, now);
+	nd_port_commit(port->port, blanks, count);
+	nd_port_flush(port->port);
+	return count;
+}

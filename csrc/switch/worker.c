@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The loop of a switch thread: rounds, naps and calls. */
+#include "switch/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK_NS (100 * ND_MSEC)
+#define DESCRIPTORS_MAX (1 + ND_WORKER_SWITCHES_MAX * ND_SWITCH_PORTS_MAX)
+
+struct nd_worker {
+	struct nd_worker_config config;
+	pthread_t thread;
+	int wake_fd;
+	bool stopping;
+	nd_ns checked;
+	struct nd_switch *switches[ND_WORKER_SWITCHES_MAX];
+	uint32_t switch_count;
+	struct nd_worker_stats stats;
+
+	/* One call at a time: callers hold `callers`, the worker answers under `answer`. */
+	pthread_mutex_t callers;
+	pthread_mutex_t answer;
+	pthread_cond_t answered;
+	int (*call)(void *context);
+	void *context;
+	int result;
+};
+
+static nd_ns clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (nd_ns)now.tv_sec * ND_SEC + (nd_ns)now.tv_nsec;
+}
+
+struct nd_worker_config nd_worker_config_default(void)
+{
+	return (struct nd_worker_config){
+		.profile = ND_WORKER_ADAPTIVE,
+		.spin_ns = 50 * ND_USEC,
+		.cpu = -1,
+	};
+}
+
+/* Only the worker writes; a reader may see a value one round old, never a torn one. */
+static void add(uint64_t *counter, uint64_t value)
+{
+	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
+}
+
+static void answer_call(struct nd_worker *worker)
+{
+	if (!__atomic_load_n(&worker->call, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&worker->answer);
+	worker->result = worker->call(worker->context);
+	__atomic_store_n(&worker->call, NULL, __ATOMIC_RELEASE);
+	pthread_cond_signal(&worker->answered);
+	pthread_mutex_unlock(&worker->answer);
+}
+
+static uint32_t round_of(struct nd_worker *worker, nd_ns now)
+{
+	uint32_t moved = 0;
+
+	for (uint32_t i = 0; i < worker->switch_count; i++)
+		moved += nd_switch_round(worker->switches[i], now);
+	if (now - worker->checked >= CHECK_NS) {
+		for (uint32_t i = 0; i < worker->switch_count; i++)
+			nd_switch_check(worker->switches[i], now);
+		worker->checked = now;
+	}
+	add(&worker->stats.rounds, 1);
+	add(&worker->stats.busy_rounds, moved > 0);
+	add(&worker->stats.frames, moved);
+	return moved;
+}
+
+/* Fills in what to poll; false when a port has frames waiting and blocking would be wrong. */
+static bool arm(struct nd_worker *worker, struct pollfd *polls, nfds_t *count)
+{
+	*count = 1;
+	polls[0] = (struct pollfd){ .fd = worker->wake_fd, .events = POLLIN };
+	for (uint32_t s = 0; s < worker->switch_count; s++) {
+		struct nd_switch *sw = worker->switches[s];
+
+		for (uint32_t p = 0; p < sw->port_count; p++) {
+			int descriptors[ND_PORT_DESCRIPTORS_MAX];
+			uint32_t found;
+
+			if (!sw->ports[p].port)
+				continue;
+			if (!nd_port_arm(sw->ports[p].port))
+				return false;
+			found = nd_port_descriptors(sw->ports[p].port, descriptors);
+			for (uint32_t d = 0; d < found && *count < DESCRIPTORS_MAX; d++)
+				polls[(*count)++] =
+					(struct pollfd){ .fd = descriptors[d], .events = POLLIN };
+		}
+	}
+	return true;
+}
+
+static nd_ns wake_time(const struct nd_worker *worker)
+{
+	nd_ns wake = worker->checked + CHECK_NS;
+
+	for (uint32_t i = 0; i < worker->switch_count; i++)
+		wake = nd_min_u64(wake, nd_switch_deadline(worker->switches[i]));
+	return wake;
+}
+
+/* Blocks until a frame, a call or the next deadline. */
+static void nap(struct nd_worker *worker, struct pollfd *polls)
+{
+	nd_ns before = clock_now();
+	nd_ns wake = wake_time(worker);
+	struct timespec timeout;
+	uint64_t woken;
+	nfds_t count;
+
+	if (wake <= before || !arm(worker, polls, &count))
+		return;
+	timeout = (struct timespec){
+		.tv_sec = (time_t)((wake - before) / ND_SEC),
+		.tv_nsec = (long)((wake - before) % ND_SEC),
+	};
+	if (ppoll(polls, count, &timeout, NULL) > 0 && polls[0].revents & POLLIN &&
+	    read(worker->wake_fd, &woken, sizeof(woken)) < 0)
+		nd_assert(errno == EAGAIN);
+	add(&worker->stats.sleeps, 1);
+	add(&worker->stats.sleep_ns, clock_now() - before);
+}
+
+static void pin(const struct nd_worker *worker)
+{
+	cpu_set_t cpus;
+
+	if (worker->config.cpu < 0)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET((unsigned)worker->config.cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+static void *run(void *argument)
+{
+	static _Thread_local struct pollfd polls[DESCRIPTORS_MAX];
+	struct nd_worker *worker = argument;
+	nd_ns last = clock_now();
+	nd_ns last_busy = last;
+
+	pin(worker);
+	while (!__atomic_load_n(&worker->stopping, __ATOMIC_ACQUIRE)) {
+		nd_ns now = clock_now();
+
+		if (now - last > worker->stats.gap_ns_max)
+			__atomic_store_n(&worker->stats.gap_ns_max, now - last, __ATOMIC_RELAXED);
+		answer_call(worker);
+		if (round_of(worker, now) > 0)
+			last_busy = now;
+		last = now;
+		if (worker->config.profile == ND_WORKER_ADAPTIVE &&
+		    now - last_busy > worker->config.spin_ns) {
+			nap(worker, polls);
+			last = clock_now();
+		}
+	}
+	answer_call(worker);
+	return NULL;
+}
+
+struct nd_worker *nd_worker_start(const struct nd_worker_config *config, struct nd_error *error)
+{
+	struct nd_worker *worker = calloc(1, sizeof(*worker));
+	int status;
+
+	if (!worker) {
+		nd_error_set(error, -ENOMEM, "no memory for a switch worker");
+		return NULL;
+	}
+	worker->config = *config;
+	worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	pthread_mutex_init(&worker->callers, NULL);
+	pthread_mutex_init(&worker->answer, NULL);
+	pthread_cond_init(&worker->answered, NULL);
+	status = worker->wake_fd < 0 ? errno : pthread_create(&worker->thread, NULL, run, worker);
+	if (status) {
+		nd_error_set(error, -status, "a switch worker cannot be started: %s",
+			     strerrordesc_np(status));
+		if (worker->wake_fd >= 0)
+			close(worker->wake_fd);
+		free(worker);
+		return NULL;
+	}
+	return worker;
+}
+
+static void wake(struct nd_worker *worker)
+{
+	uint64_t one = 1;
+
+	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+		nd_assert(errno == EAGAIN); /* it is awake as it is */
+}
+
+void nd_worker_stop(struct nd_worker *worker)
+{
+	__atomic_store_n(&worker->stopping, true, __ATOMIC_RELEASE);
+	wake(worker);
+	pthread_join(worker->thread, NULL);
+	for (uint32_t s = 0; s < worker->switch_count; s++) {
+		for (uint32_t p = 0; p < worker->switches[s]->port_count; p++) {
+			if (worker->switches[s]->ports[p].port)
+				nd_port_disown(worker->switches[s]->ports[p].port);
+		}
+	}
+	close(worker->wake_fd);
+	pthread_mutex_destroy(&worker->callers);
+	pthread_mutex_destroy(&worker->answer);
+	pthread_cond_destroy(&worker->answered);
+	free(worker);
+}
+
+int nd_worker_call(struct nd_worker *worker, int (*call)(void *context), void *context)
+{
+	int result;
+
+	pthread_mutex_lock(&worker->callers);
+	pthread_mutex_lock(&worker->answer);
+	worker->context = context;
+	__atomic_store_n(&worker->call, call, __ATOMIC_RELEASE);
+	wake(worker);
+	while (__atomic_load_n(&worker->call, __ATOMIC_ACQUIRE))
+		pthread_cond_wait(&worker->answered, &worker->answer);
+	result = worker->result;
+	pthread_mutex_unlock(&worker->answer);
+	pthread_mutex_unlock(&worker->callers);
+	return result;
+}
+
+struct membership {
+	struct nd_worker *worker;
+	struct nd_switch *sw;
+};
+
+static int join_round(void *context)
+{
+	struct membership *membership = context;
+	struct nd_worker *worker = membership->worker;
+
+	if (worker->switch_count == ND_WORKER_SWITCHES_MAX)
+		return -ENOSPC;
+	worker->switches[worker->switch_count++] = membership->sw;
+	return 0;
+}
+
+static int leave_round(void *context)
+{
+	struct membership *membership = context;
+	struct nd_worker *worker = membership->worker;
+
+	for (uint32_t i = 0; i < worker->switch_count; i++) {
+		if (worker->switches[i] != membership->sw)
+			continue;
+		worker->switches[i] = worker->switches[--worker->switch_count];
+		for (uint32_t p = 0; p < membership->sw->port_count; p++) {
+			if (membership->sw->ports[p].port)
+				nd_port_disown(membership->sw->ports[p].port);
+		}
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int nd_worker_add(struct nd_worker *worker, struct nd_switch *sw)
+{
+	struct membership membership = { .worker = worker, .sw = sw };
+
+	return nd_worker_call(worker, join_round, &membership);
+}
+
+int nd_worker_remove(struct nd_worker *worker, struct nd_switch *sw)
+{
+	struct membership membership = { .worker = worker, .sw = sw };
+
+	return nd_worker_call(worker, leave_round, &membership);
+}
+
+struct nd_worker_stats nd_worker_stats(const struct nd_worker *worker)
+{
+	const struct nd_worker_stats *stats = &worker->stats;
+
+	return (struct nd_worker_stats){
+		.rounds = __atomic_load_n(&stats->rounds, __ATOMIC_RELAXED),
+		.busy_rounds = __atomic_load_n(&stats->busy_rounds, __ATOMIC_RELAXED),
+		.frames = __atomic_load_n(&stats->frames, __ATOMIC_RELAXED),
+		.sleeps = __atomic_load_n(&stats->sleeps, __ATOMIC_RELAXED),
+		.sleep_ns = __atomic_load_n(&stats->sleep_ns, __ATOMIC_RELAXED),
+		.gap_ns_max = __atomic_load_n(&stats->gap_ns_max, __ATOMIC_RELAXED),
+	};
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A switch over memory ports: learning, flooding, groups, trimming, returning, faults, removal. */
+#include "queue/droptail.h"
+#include "queue/ndp.h"
+#include "switch/switch.h"
+#include "switch/worker.h"
+#include "test/harness.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define PORTS 4u
+#define PAYLOAD 1000u
+
+static struct nd_error error;
+static struct nd_switch *sw;
+static struct nd_port *hosts[PORTS];
+static struct nd_droptail_config droptail = { .limit = { .packets = 64 } };
+static struct nd_ndp_queue_config trimming;
+static nd_ns now;
+
+static uint8_t *mac_of(unsigned host)
+{
+	static uint8_t macs[PORTS + 1][6];
+
+	memcpy(macs[host], "\x02\x6e\x64\0\0", 5);
+	macs[host][5] = (uint8_t)host;
+	return macs[host];
+}
+
+static struct nd_port *open_end(const char *name, bool listen)
+{
+	const struct nd_port_config config = {
+		.backend = ND_PORT_MEMORY,
+		.name = name,
+		.rx_frames = 128,
+		.memory.listen = listen,
+	};
+	struct nd_port *port = nd_port_open(&config, &error);
+
+	if (!port)
+		fprintf(stderr, "  %s\n", error.text);
+	CHECK(port);
+	return port;
+}
+
+static void add_port(unsigned index, const struct nd_queue_ops *ops, const void *queue_config,
+		     uint64_t rate_bps, const struct nd_faults_config *faults)
+{
+	struct nd_switch_port_config config = {
+		.discipline = ops,
+		.discipline_config = queue_config,
+		.rate_bps = rate_bps,
+		.catch_up = ND_MSEC,
+		.trim = { .dscp = sw->config.frame.dscp_trimmed, .pcp = ND_FRAME_PCP_KEEP,
+			  .location = ND_NDP_TRIM_FABRIC },
+	};
+	char name[64];
+
+	if (faults)
+		config.faults = *faults;
+	snprintf(name, sizeof(name), "test-switch-%d-%u", getpid(), index);
+	config.port = open_end(name, true);
+	hosts[index] = open_end(name, false);
+	CHECK_EQ(nd_port_check(config.port, 0, &error), ND_PORT_UP);
+	CHECK_EQ(nd_port_check(hosts[index], 0, &error), ND_PORT_UP);
+	CHECK_EQ(nd_switch_add_port(sw, &config, &error), index);
+}
+
+static void open_switch(bool learning, uint32_t packets_max)
+{
+	const struct nd_switch_config config = {
+		.name = "s0",
+		.packets_max = packets_max,
+		.frame_bytes_max = 2048,
+		.fdb_max = 64,
+		.fdb_aging = 300 * ND_SEC,
+		.learning = learning,
+		.frame = nd_frame_config_default(),
+		.seed = 1,
+	};
+
+	sw = nd_switch_new(&config, &error);
+	CHECK(sw);
+	now = ND_SEC;
+	memset(hosts, 0, sizeof(hosts));
+}
+
+/* A switch of four droptail ports, not paced. */
+static void open_plain(bool learning)
+{
+	open_switch(learning, 256);
+	for (unsigned i = 0; i < PORTS; i++)
+		add_port(i, &nd_droptail_ops, &droptail, 0, NULL);
+}
+
+static void close_all(void)
+{
+	CHECK_STR(nd_switch_audit(sw) ? nd_switch_audit(sw) : "sound", "sound");
+	nd_switch_free(sw);
+	for (unsigned i = 0; i < PORTS; i++) {
+		if (hosts[i])
+			nd_port_close(hosts[i]);
+	}
+}
+
+static void send_bytes(unsigned host, const void *data, uint32_t bytes)
+{
+	struct nd_frame blank;
+
+	CHECK_EQ(nd_port_reserve(hosts[host], &blank, 1), 1);
+	memcpy(blank.data, data, bytes);
+	blank.bytes = bytes;
+	nd_port_commit(hosts[host], &blank, 1);
+	nd_port_flush(hosts[host]);
+}
+
+static void send_plain(unsigned from, const uint8_t target[6], uint8_t tag)
+{
+	uint8_t frame[60] = { 0 };
+
+	memcpy(frame, target, 6);
+	memcpy(frame + 6, mac_of(from), 6);
+	frame[12] = 0x88;
+	frame[13] = 0xb5;
+	frame[14] = tag;
+	send_bytes(from, frame, sizeof(frame));
+}
+
+static const struct nd_frame_peer *peer_of(unsigned from, unsigned to)
+{
+	static struct nd_frame_peer peer;
+
+	peer = (struct nd_frame_peer){ .vlan = ND_ETH_VLAN_NONE };
+	memcpy(peer.source_mac, mac_of(from), 6);
+	memcpy(peer.target_mac, mac_of(to), 6);
+	memcpy(peer.source, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x01\0", 15);
+	memcpy(peer.target, peer.source, 15);
+	peer.source[15] = (uint8_t)from;
+	peer.target[15] = (uint8_t)to;
+	return &peer;
+}
+
+static void send_ndp(unsigned from, unsigned to, uint32_t sequence, uint16_t path)
+{
+	static uint8_t payload[PAYLOAD];
+	uint8_t frame[2048];
+	struct nd_packet packet = {
+		.protocol = ND_PROTO_NDP,
+		.type = ND_NDP_DATA,
+		.marks = ND_MARK_TRIMMABLE,
+		.payload_bytes = PAYLOAD,
+		.payload = payload,
+		.path = path,
+		.ndp = { .connection = 7, .sequence = sequence, .message_bytes = PAYLOAD },
+	};
+	uint32_t bytes = nd_frame_encode(&sw->config.frame, peer_of(from, to), &packet, frame,
+					 sizeof(frame));
+
+	CHECK(bytes > PAYLOAD);
+	send_bytes(from, frame, bytes);
+}
+
+static void rounds(unsigned count)
+{
+	while (count--) {
+		nd_switch_round(sw, now);
+		CHECK_STR(nd_switch_audit(sw) ? nd_switch_audit(sw) : "sound", "sound");
+		now += 100 * ND_USEC;
+	}
+}
+
+/* Frames that arrived at a host as a string of their tags. */
+static const char *arrived(unsigned host)
+{
+	static char tags[64];
+	struct nd_frame frames[32];
+	uint32_t count = nd_port_receive(hosts[host], frames, 32);
+
+	for (uint32_t i = 0; i < count; i++)
+		tags[i] = (char)frames[i].data[14];
+	tags[count] = '\0';
+	if (count)
+		nd_port_release(hosts[host]);
+	return tags;
+}
+
+TEST(nd_switch_new__names_the_field_that_is_wrong)
+{
+	struct nd_switch_config config = {
+		.name = "s0", .packets_max = 1, .frame_bytes_max = 2048, .fdb_max = 64,
+		.frame = nd_frame_config_default(),
+	};
+
+	CHECK(!nd_switch_new(&config, &error));
+	CHECK_STR(error.text, "switch s0: packets_max is 1, not 64 to 16777216");
+	config.packets_max = 256;
+	config.name = "a-name-that-is-too-long";
+	CHECK(!nd_switch_new(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+}
+
+TEST(nd_switch_add_port__refuses_frames_beyond_its_buffers)
+{
+	struct nd_switch_port_config config = { .discipline = &nd_droptail_ops,
+						.discipline_config = &droptail };
+
+	open_switch(true, 256);
+	sw->config.frame_bytes_max = 1000;
+	config.port = open_end("test-switch-mtu", true);
+	CHECK_EQ(nd_switch_add_port(sw, &config, &error), -EMSGSIZE);
+	CHECK(strstr(error.text, "lower its MTU"));
+	nd_port_close(config.port);
+	sw->config.frame_bytes_max = 2048;
+	close_all();
+}
+
+TEST(nd_switch_round__floods_the_unknown_and_learns)
+{
+	open_plain(true);
+	send_plain(0, mac_of(1), 'a');
+	rounds(1);
+	CHECK_STR(arrived(1), "a");
+	CHECK_STR(arrived(2), "a");
+	CHECK_STR(arrived(3), "a");
+	CHECK_STR(arrived(0), "");
+	send_plain(1, mac_of(0), 'b');
+	rounds(1);
+	CHECK_STR(arrived(0), "b");
+	CHECK_STR(arrived(2), "");
+	CHECK_EQ(sw->counters.flooded, 1);
+	CHECK_EQ(sw->counters.replicated, 2);
+	close_all();
+}
+
+TEST(nd_switch_round__without_learning_the_unknown_is_dropped)
+{
+	open_plain(false);
+	send_plain(0, mac_of(1), 'a');
+	send_plain(0, (const uint8_t *)"\xff\xff\xff\xff\xff\xff", 'b');
+	rounds(1);
+	CHECK_STR(arrived(1), "b");
+	CHECK_EQ(sw->counters.dropped_unknown, 1);
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 1), 0);
+	send_plain(0, mac_of(1), 'c');
+	send_plain(1, mac_of(1), 'd');
+	rounds(1);
+	CHECK_STR(arrived(1), "c");
+	CHECK_EQ(sw->counters.dropped_hairpin, 1);
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 9), -ENODEV);
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), ND_SWITCH_GROUP), -ENODEV);
+	close_all();
+}
+
+/* R-NRT-01: the path id names the member; other traffic is spread by flow. */
+TEST(nd_switch_round__group_follows_the_path)
+{
+	const uint16_t members[2] = { 2, 3 };
+	int group;
+
+	open_plain(false);
+	group = nd_switch_add_group(sw, ND_ECMP_PATH, members, 2, 1);
+	CHECK_EQ(group, 0);
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), ND_SWITCH_GROUP), 0);
+	for (uint16_t path = 0; path < 6; path++)
+		send_ndp(0, 1, path, path);
+	rounds(1);
+	CHECK_EQ(strlen(arrived(2)), 3);
+	CHECK_EQ(strlen(arrived(3)), 3);
+	nd_switch_set_link(sw, 3, false);
+	for (uint16_t path = 0; path < 6; path++)
+		send_ndp(0, 1, path, path);
+	rounds(1);
+	CHECK_EQ(strlen(arrived(2)), 3);
+	CHECK_EQ(sw->counters.dropped_no_path, 3);
+	close_all();
+}
+
+static void open_trimming(void)
+{
+	trimming = nd_ndp_queue_paper(2, 1124);
+	open_switch(false, 256);
+	for (unsigned i = 0; i < PORTS; i++)
+		add_port(i, &nd_ndp_queue_ops, &trimming, 10000000, NULL);
+	for (unsigned i = 0; i < PORTS; i++)
+		CHECK_EQ(nd_switch_set_address(sw, mac_of(i), (uint16_t)i), 0);
+}
+
+struct seen {
+	unsigned whole, trimmed, bounced;
+};
+
+static void decode_arrived(unsigned host, struct seen *seen)
+{
+	struct nd_frame frames[32];
+	uint32_t count = nd_port_receive(hosts[host], frames, 32);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct nd_packet packet;
+
+		CHECK_EQ(nd_frame_decode(&sw->config.frame, frames[i].data, frames[i].bytes, NULL,
+					 &packet),
+			 ND_WIRE_OK);
+		CHECK_EQ(packet.ndp.connection, 7);
+		CHECK_EQ(packet.payload_bytes, PAYLOAD);
+		seen->bounced += (packet.marks & ND_MARK_BOUNCED) != 0;
+		seen->trimmed += (packet.marks & ND_MARK_TRIMMED) != 0;
+		seen->whole += !(packet.marks & ND_MARK_TRIMMED);
+		if (packet.marks & ND_MARK_TRIMMED)
+			CHECK(frames[i].bytes < 128);
+	}
+	if (count)
+		nd_port_release(hosts[host]);
+}
+
+/* R-NSW-03: what does not fit loses its payload, and its header says which packet it was. */
+TEST(nd_switch_round__trims_on_a_full_queue)
+{
+	struct seen seen = { 0 };
+
+	open_trimming();
+	for (uint32_t i = 0; i < 10; i++)
+		send_ndp(0, 1, i, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		rounds(1);
+		decode_arrived(1, &seen);
+	}
+	CHECK_EQ(seen.whole + seen.trimmed, 10);
+	CHECK(seen.trimmed >= 7);
+	CHECK_EQ(seen.bounced, 0);
+	CHECK_EQ(sw->counters.dropped_queue, 0);
+	close_all();
+}
+
+/* R-NSW-08: a header that finds no room goes back to its sender. */
+TEST(nd_switch_round__returns_headers_to_their_sender)
+{
+	struct seen at_target = { 0 };
+	struct seen at_source = { 0 };
+
+	open_trimming();
+	for (uint32_t i = 0; i < 60; i++)
+		send_ndp(0, 1, i, 0);
+	for (unsigned i = 0; i < 300; i++) {
+		rounds(1);
+		decode_arrived(1, &at_target);
+		decode_arrived(0, &at_source);
+	}
+	CHECK(at_source.bounced > 0);
+	CHECK_EQ(at_source.bounced, at_source.trimmed);
+	/* A returned header that meets a full queue is dropped, not returned again. */
+	CHECK_EQ(at_source.bounced + sw->counters.dropped_queue, sw->counters.bounced);
+	CHECK_EQ(at_target.whole + at_target.trimmed + sw->counters.bounced, 60);
+	close_all();
+}
+
+/* 10 Mbit/s: a full packet each 0.9 ms, whatever the worker does between two rounds. */
+TEST(nd_switch_round__paces_and_makes_up_for_lost_time)
+{
+	struct seen seen = { 0 };
+
+	open_trimming();
+	send_ndp(0, 1, 0, 0);
+	send_ndp(0, 1, 1, 0);
+	nd_switch_round(sw, now);
+	decode_arrived(1, &seen);
+	CHECK_EQ(seen.whole, 1);
+	CHECK(nd_switch_deadline(sw) > now + 800 * ND_USEC);
+	CHECK(nd_switch_deadline(sw) < now + 1000 * ND_USEC);
+	nd_switch_round(sw, now + 800 * ND_USEC);
+	decode_arrived(1, &seen);
+	CHECK_EQ(seen.whole, 1);
+	nd_switch_round(sw, now + 1000 * ND_USEC);
+	decode_arrived(1, &seen);
+	CHECK_EQ(seen.whole, 2);
+	CHECK_EQ(nd_switch_deadline(sw), ND_NEVER);
+	close_all();
+}
+
+TEST(nd_switch_round__faults_lose_double_and_delay)
+{
+	const struct nd_faults_config lossy = { .loss = ND_FAULTS_ALWAYS };
+	const struct nd_faults_config doubling = { .duplicate = ND_FAULTS_ALWAYS,
+						   .delay_ns = 250 * ND_USEC };
+
+	open_switch(true, 256);
+	add_port(0, &nd_droptail_ops, &droptail, 0, &lossy);
+	add_port(1, &nd_droptail_ops, &droptail, 0, &doubling);
+	add_port(2, &nd_droptail_ops, &droptail, 0, NULL);
+	add_port(3, &nd_droptail_ops, &droptail, 0, NULL);
+	send_plain(0, mac_of(2), 'a');
+	send_plain(1, mac_of(2), 'b');
+	rounds(1);
+	CHECK_STR(arrived(2), "");
+	CHECK_EQ(sw->counters.dropped_faults, 1);
+	rounds(3);
+	CHECK_STR(arrived(2), "bb");
+	close_all();
+}
+
+TEST(nd_switch_round__runs_out_of_buffers_and_counts)
+{
+	open_switch(false, 64);
+	for (unsigned i = 0; i < PORTS; i++)
+		add_port(i, &nd_droptail_ops, &droptail, 1000000, NULL);
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 1), 0);
+	for (unsigned i = 0; i < 100; i++)
+		send_plain(0, mac_of(1), 'x');
+	for (unsigned i = 0; i < 4; i++)
+		nd_switch_round(sw, now);
+	CHECK(sw->counters.dropped_no_buffer + sw->counters.dropped_queue >= 35);
+	CHECK(!nd_switch_audit(sw));
+	close_all();
+}
+
+TEST(nd_switch_remove_port__drops_what_is_queued_and_frees_the_slot)
+{
+	open_trimming();
+	for (uint32_t i = 0; i < 5; i++)
+		send_ndp(0, 1, i, 0);
+	nd_switch_round(sw, now);
+	CHECK(sw->pool.used > 0);
+	nd_switch_remove_port(sw, 1);
+	CHECK_EQ(sw->pool.used, 0);
+	CHECK(sw->counters.dropped_removed > 0);
+	nd_port_close(hosts[1]);
+	add_port(1, &nd_droptail_ops, &droptail, 0, NULL);
+	send_ndp(0, 1, 9, 0);
+	rounds(1);
+	CHECK_EQ(strlen(arrived(1)), 1);
+	close_all();
+}
+
+static int count_ports(void *context)
+{
+	return (int)((struct nd_switch *)context)->port_count;
+}
+
+TEST(nd_worker_call__runs_between_rounds_and_frames_flow)
+{
+	struct nd_worker_config config = nd_worker_config_default();
+	struct nd_worker *worker = nd_worker_start(&config, &error);
+	char got[8] = "";
+
+	CHECK(worker);
+	open_plain(true);
+	CHECK_EQ(nd_worker_add(worker, sw), 0);
+	CHECK_EQ(nd_worker_call(worker, count_ports, sw), PORTS);
+	for (unsigned i = 0; i < 5; i++) {
+		send_plain(0, mac_of(1), (uint8_t)('a' + i));
+		while (strlen(got) < i + 1)
+			strcat(got, arrived(1));
+	}
+	CHECK_STR(got, "abcde");
+	CHECK(nd_worker_stats(worker).frames >= 5);
+	CHECK_EQ(nd_worker_remove(worker, sw), 0);
+	CHECK_EQ(nd_worker_remove(worker, sw), -ENOENT);
+	nd_worker_stop(worker);
+	close_all();
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
