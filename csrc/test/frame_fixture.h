@@ -3,6 +3,7 @@
 #ifndef ND_TEST_FRAME_FIXTURE_H
 #define ND_TEST_FRAME_FIXTURE_H
 
+#include "base/crc32c.h"
 #include "base/rng.h"
 #include "test/harness.h"
 #include "test/wire.h"
