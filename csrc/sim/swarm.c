@@ -65,7 +65,7 @@ static int configure(struct nd_swarm *swarm)
 			return -1;
 		}
 		memset(swarm->configs[p], 0, ND_SWARM_CONFIG_BYTES);
-		protocol->configure(&swarm->options, swarm->configs[p]);
+		protocol->configure(swarm, swarm->configs[p]);
 		swarm->homa.at_least_once |= protocol->runs_again &&
 					     protocol->runs_again(swarm->configs[p]);
 		if (protocol->ops->check(swarm->configs[p], &why) != 0) {
@@ -96,6 +96,7 @@ static void open_swarm(struct nd_swarm *swarm, const struct nd_swarm_options *op
 	swarm->workload = nd_rng_make(options->seed, 4);
 	swarm->actions_left = options->actions;
 	swarm->report = (struct nd_swarm_report){ .ok = true };
+	nd_swarm_wire_open(swarm);
 	if (configure(swarm) != 0)
 		return;
 	if (nd_swarm_network_open(swarm) != 0 || nd_swarm_hosts_open(swarm) != 0)

@@ -26,6 +26,7 @@
 #include "sim/swarm_options.h"
 #include "sim/swarm_queue.h"
 #include "sim/swarm_trace.h"
+#include "sim/swarm_wire.h"
 
 /* What a run did; all zero-based counts. */
 #define ND_SWARM_COUNTS(X) \
@@ -64,6 +65,7 @@ struct nd_swarm {
 	struct nd_swarm_ndp ndp;
 	struct nd_swarm_homa homa;
 	struct nd_swarm_check check;
+	struct nd_swarm_wire wire;
 	struct nd_rng faults;
 	struct nd_rng workload;
 	uint32_t actions_left;

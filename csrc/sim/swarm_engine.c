@@ -60,13 +60,16 @@ static void vary_homa_limits(struct nd_homa_config *config, struct nd_rng *rng)
 	config->unknown_resend = nd_rng_below(rng, 4) == 0;
 }
 
-static void configure_homa(const struct nd_swarm_options *options, void *out)
+static void configure_homa(const struct nd_swarm *swarm, void *out)
 {
+	const struct nd_swarm_options *options = &swarm->options;
 	struct nd_rng rng = nd_rng_make(options->config, 20);
 	nd_ns rtt = nd_swarm_options_rtt_ns(options);
 	struct nd_homa_config config =
 		nd_homa_config_default((uint64_t)options->link_mbps * 1000000, options->mtu);
 
+	config.data_header_bytes = nd_swarm_wire_overhead(swarm, ND_PROTO_HOMA, ND_HOMA_DATA);
+	config.control_bytes = nd_swarm_wire_overhead(swarm, ND_PROTO_HOMA, ND_HOMA_ACK);
 	config.message_bytes_max = options->message_max;
 	config.rpcs_max = 512;
 	config.server_rpcs_max = 256;

@@ -179,13 +179,21 @@ static void note_packet(struct nd_swarm *swarm, uint32_t host, const struct nd_p
 		      homa ? packet->marks : (uint64_t)packet->flags | (uint64_t)packet->marks << 8);
 }
 
-/* True when the endpoint has taken the packet. */
 static void take(struct nd_swarm *swarm, uint32_t index, uint32_t packet_index)
 {
 	struct nd_swarm_host *host = &swarm->hosts[index];
 	const struct nd_packet *packet = nd_pool_at(&swarm->network.pool, packet_index);
 	struct nd_swarm_endpoint *endpoint;
+	struct nd_packet decoded;
 
+	if (swarm->options.wire) {
+		if (!nd_swarm_wire_pass(swarm, index, packet,
+					swarm->network.damaged[packet_index], &decoded)) {
+			nd_swarm_network_release(swarm, packet_index, false);
+			return;
+		}
+		packet = &decoded;
+	}
 	note_packet(swarm, index, packet, false);
 	for (uint32_t p = 0; p < ND_SWARM_PROTOCOLS; p++) {
 		endpoint = &host->endpoints[p];

@@ -20,8 +20,8 @@ struct nd_swarm_block;
 /* What the swarm has to know about a protocol, besides its engine. */
 struct nd_swarm_protocol {
 	const struct nd_transport_ops *ops;
-	/* Fills in a config that ops->check accepts; options->config seeds what it varies. */
-	void (*configure)(const struct nd_swarm_options *options, void *config);
+	/* Fills in a config that ops->check accepts; options.config seeds what it varies. */
+	void (*configure)(const struct nd_swarm *swarm, void *config);
 	/* True when a request may come to its server's application again (NULL: never). */
 	bool (*runs_again)(const void *config);
 	/* Rules of the protocol that show on the wire: every packet sent and received. */

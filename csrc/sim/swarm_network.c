@@ -218,6 +218,7 @@ static uint32_t clone(struct nd_swarm *swarm, const struct nd_packet *packet)
 	if (index == ND_NONE)
 		return ND_NONE;
 	*packet_at(swarm, index) = *packet;
+	swarm->network.damaged[index] = false;
 	copy_payload(swarm, index, packet->payload);
 	return index;
 }
@@ -246,6 +247,10 @@ static bool survive(struct nd_swarm *swarm, uint32_t index)
 		return false;
 	}
 	if (chance(swarm, options->corrupt_ppm)) {
+		if (options->wire) {
+			swarm->network.damaged[index] = true;
+			return true;
+		}
 		lose(swarm, index, "corrupt type %" PRIu64 " from host %" PRIu64 " to host %" PRIu64);
 		return false;
 	}

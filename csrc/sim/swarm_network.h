@@ -40,7 +40,8 @@ struct nd_swarm_network {
 	uint8_t *payloads;  /* ND_SWARM_MTU_MAX bytes for each packet of the pool */
 	uint8_t *queues;    /* memory of the disciplines */
 	size_t queues_bytes;
-	uint8_t stages[ND_SWARM_PACKETS_MAX]; /* links behind each packet */
+	uint8_t stages[ND_SWARM_PACKETS_MAX]; /* links that each packet still has to cross */
+	bool damaged[ND_SWARM_PACKETS_MAX];   /* a bit of it will be wrong when it arrives */
 	struct nd_swarm_port ports[ND_SWARM_PORTS_MAX];
 	struct nd_shared shared; /* buffer of all ports, where they share one */
 	uint32_t port_count;

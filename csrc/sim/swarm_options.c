@@ -93,7 +93,7 @@ static void draw_link_faults(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->reorder_ns = spread(rng, 1000, 2000000);
 	o->jitter_ns = sometimes(rng, 30, 100, 200000);
 	o->hardware_trim_ppm = sometimes(rng, 20, 1000, 300000);
-	o->wire = nd_rng_below(rng, 4) == 0;
+	o->wire = PICK(rng, 0, 0, 0, 0, 0, 0, 1, 2, 3);
 	o->flap_us = sometimes(rng, 20, 300, 20000);
 	o->partition_us = sometimes(rng, 15, 500, 20000);
 	o->partition_oneway = nd_rng_below(rng, 2);

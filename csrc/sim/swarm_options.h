@@ -45,7 +45,7 @@ enum { ND_SWARM_NDP = 1 << 0, ND_SWARM_HOMA = 1 << 1 };
 	X(reorder_ns, 0, "Longest time that a packet is held back.") \
 	X(jitter_ns, 0, "Largest random delay of every packet on a link.") \
 	X(hardware_trim_ppm, 0, "Trimmable packets cut on a link, as a switch ASIC does.") \
-	X(wire, 0, "1: every packet is encoded to a frame and decoded again.") \
+	X(wire, 0, "Packets arrive as frames: 0 no, 1 IPv4, 2 IPv6, 3 VLAN and Homa in UDP.") \
 	X(flap_us, 0, "Mean time between link failures, 0 for none.") \
 	X(partition_us, 0, "Mean time between partitions, 0 for none.") \
 	X(partition_oneway, 0, "1: a partition cuts one direction only.") \

@@ -832,8 +832,10 @@ static void init_homa(void *endpoint, const struct nd_setup *setup)
 static const struct nd_transport_ops ndp_ops = FAKE_OPS("fake ndp", ND_PROTO_NDP, init_ndp);
 static const struct nd_transport_ops homa_ops = FAKE_OPS("fake homa", ND_PROTO_HOMA, init_homa);
 
-static void configure(const struct nd_swarm_options *options, void *config)
+static void configure(const struct nd_swarm *swarm, void *config)
 {
+	const struct nd_swarm_options *options = &swarm->options;
+
 	*(struct fake_config *)config = (struct fake_config){
 		.mss = options->mtu - 100,
 		.message_max = options->message_max,

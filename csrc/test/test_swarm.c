@@ -14,6 +14,7 @@ static bool run_seed(uint64_t seed, uint32_t protocols, uint32_t sabotage)
 
 	nd_swarm_options_draw(&options, seed, protocols);
 	options.sabotage = sabotage;
+	options.wire = 0; /* the fake has no wire format */
 	return nd_swarm_run(swarm, &options, fakes, NULL);
 }
 
