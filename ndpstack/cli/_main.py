@@ -34,6 +34,7 @@ class CommandModule(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
+    "run": Command("ndpstack.cli._run", "Run a scenario and report what happened"),
     "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 

@@ -23,7 +23,8 @@ class Column(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-def _text(cell: Cell, column: Column) -> str:
+def cell_text(cell: Cell, column: Column) -> str:
+    """The cell as it is printed."""
     match cell:
         case None:
             return "-"
@@ -38,7 +39,8 @@ def render(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], title: str
     """The table as text: numbers to the right, words to the left, no trailing blanks."""
     cells = list(rows)
     texts = [
-        [_text(cell, column) for cell, column in zip(row, columns, strict=True)] for row in cells
+        [cell_text(cell, column) for cell, column in zip(row, columns, strict=True)]
+        for row in cells
     ]
     headers = [column.header for column in columns]
     widths = [max(map(len, parts)) for parts in zip(headers, *texts, strict=True)]

@@ -72,6 +72,16 @@ class Goodput:
 
 
 @dataclass(frozen=True)
+class Depth:
+    """How long the queues of one kind of port were; the packet in service is not counted."""
+
+    mean: float
+    """Bytes, over time and ports."""
+    max: int
+    """Bytes in the longest one."""
+
+
+@dataclass(frozen=True)
 class Unfinished:
     """A flow that the run waited for and that did not end well."""
 
@@ -116,6 +126,14 @@ class Result:
     """Counters of the network."""
     queues: dict[str, dict[str, int]]
     """Counters of switch ports, summed over each kind of port."""
+    depths: dict[str, Depth]
+    """Queues of each kind of port; empty without the probe `queues`."""
+    engines: dict[str, dict[str, int]]
+    """Counters of each protocol, summed over the hosts."""
+    priority_bytes: list[list[int]]
+    """Wire bytes that arrived, by priority: packets with payload, then those without."""
+    waste: float | None
+    """Share of the time with messages to come that last hops were idle; with probe `waste`."""
     unfinished: tuple[Unfinished, ...]
     """Flows that did not end well."""
 
@@ -171,6 +189,38 @@ def _queues(simulation: Simulation) -> dict[str, dict[str, int]]:
     }
 
 
+def _depths(simulation: Simulation) -> dict[str, Depth]:
+    network, depths = simulation.plan.network, simulation.depths
+    if len(depths) == 0 or simulation.now_ps == 0:
+        return {}
+    tiers = np.array([network.tier(port) for port in range(network.ports)])
+    time_ns = simulation.now_ps / 1000
+    return {
+        str(tier): Depth(
+            float(depths["bytes_ns"][tiers == tier].mean()) / time_ns,
+            int(depths["bytes_max"][tiers == tier].max()),
+        )
+        for tier in np.unique(tiers)
+        if tier != "nic"
+    }
+
+
+def _engines(simulation: Simulation) -> dict[str, dict[str, int]]:
+    result = {}
+    for engine in simulation.plan.engines:
+        names, table = simulation.engine_counters(engine)
+        sums = table.sum(axis=0)
+        result[engine] = {name: int(value) for name, value in zip(names, sums, strict=True)}
+    return result
+
+
+def _waste(simulation: Simulation) -> float | None:
+    if not simulation.scenario.probes.waste:
+        return None
+    expecting = int(simulation.hosts["expecting_ps"].sum())
+    return int(simulation.hosts["idle_ps"].sum()) / expecting if expecting else 0.0
+
+
 def _unfinished(simulation: Simulation, waited: NDArray[np.bool_]) -> tuple[Unfinished, ...]:
     flows, rows = simulation.flows, simulation.rows
     open_ones = np.flatnonzero(waited & (rows["state"] != lib.ND_FLOW_DONE))
@@ -216,5 +266,9 @@ def summarise(simulation: Simulation) -> Result:
         host_goodput=Goodput.of(rates),
         network=simulation.counters,
         queues=_queues(simulation),
+        depths=_depths(simulation),
+        engines=_engines(simulation),
+        priority_bytes=simulation.priority_bytes.tolist(),
+        waste=_waste(simulation),
         unfinished=unfinished,
     )

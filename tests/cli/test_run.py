@@ -1,0 +1,132 @@
+"""`ndpstack run`: tables, JSON, files, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._progress import line, share_done
+from ndpstack.scenario._units import Picoseconds
+from ndpstack.sim import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCENARIO = """
+title = "eight hosts, everyone to one other"
+[topology]
+kind = "single-switch"
+hosts = 8
+[switch.queue]
+discipline = "strict"
+[transport.homa]
+[[traffic]]
+kind = "permutation"
+size = "20KB"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "eight.toml"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+def test_tables_name_their_units(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """T7: every column has its unit."""
+    assert main(["run", scenario]) == Exit.OK
+    out = capsys.readouterr().out
+    assert out.startswith("eight hosts, everyone to one other  (seed 1, 8 hosts, trace ")
+    for words in ("completion time [us]", "mean [Gbit/s]", "trimmed [pkt]", "8 of 8 flows"):
+        assert words in out
+
+
+def test_json_is_the_same_for_the_same_seed(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outputs = []
+    for seed in ("1", "1", "2"):
+        assert main(["run", scenario, "--json", "--seed", seed]) == Exit.OK
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert (
+        json.loads(outputs[0])["result"]["trace_hash"]
+        != (json.loads(outputs[2])["result"]["trace_hash"])
+    )
+    assert json.loads(outputs[2])["command"] == f"ndpstack run {scenario} --set seed=2"
+
+
+def test_unfinished_flows_are_listed_and_are_no_success(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that cannot finish says so."""
+    assert main(["run", scenario, "--set", "duration=3us"]) == Exit.UNFINISHED
+    out = capsys.readouterr().out
+    assert "Unfinished flows: 8" in out
+    assert "0 of 8 flows ended by 3us" in out
+
+
+def test_files_are_written(scenario: str, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    sets = ["--set", "probes.timeline=50", "--set", "probes.goodput=2us"]
+    assert main(["run", scenario, "--out", str(out), "--json", *sets]) == Exit.OK
+    results = json.loads((out / "results.json").read_text())
+    assert results["result"]["finished"] == 8
+    with (out / "flows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8
+    assert all(float(row["fct_us"]) > 16 and row["state"] == "done" for row in rows)
+    timeline = json.loads((out / "timeline.json").read_text())
+    assert {event["ph"] for event in timeline["traceEvents"]} == {"X", "i", "M"}
+
+
+def test_the_report_stands_alone_and_repeats(scenario: str, tmp_path: Path) -> None:
+    texts = []
+    for name in ("a", "b"):
+        main(["run", scenario, "--out", str(tmp_path / name), "--set", "probes.goodput=2us"])
+        texts.append((tmp_path / name / "report.html").read_text())
+    assert texts[0] == texts[1]
+    assert texts[0].count("<svg") == 3
+    assert "everyone to one other" in texts[0]
+    assert f"ndpstack run {scenario} --set probes.goodput=2us" in texts[0]
+    assert "src=" not in texts[0].replace("xlink", "")
+    assert "kind = &quot;permutation&quot;" in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.toml"], "none.toml: cannot read this scenario"),
+        (["homa-w4", "--set", "topology.k=4"], "topology.k: unknown key"),
+        (["homa-w4", "--set", "nonsense"], "write it like topology.k=8"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *words]) == Exit.USAGE
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_output_folder_that_cannot_be_made_is_named(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["run", scenario, "--out", str(tmp_path / "file")]) == Exit.USAGE
+    assert "choose another folder with --out" in capsys.readouterr().err
+
+
+def test_progress_counts_flows_or_time_whichever_is_further() -> None:
+    progress = Progress(Picoseconds(5 * 10**9), Picoseconds(10**10), 100, 80, 10**6, 0.5)
+    assert share_done(progress) == pytest.approx(0.5)
+    assert line(progress) == (
+        "[###############...............]  50%  5ms  20/100 flows  2.0 M events/s"
+    )
