@@ -1,253 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stop-and-wait engine with a fault to choose. */
+/* A stop-and-wait engine with a fault to choose: its commands, timers and table of operations. */
 #include "test/swarm_fake.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "sim/swarm.h"
-
-#define TRANSFERS 512
-#define INBOUNDS 4096
-#define CHANNELS 512 /* connections, or RPCs at their server */
-#define EVENTS 8192
-#define ANSWERS 1024
-#define SERVICES 64
-#define RETRY (300 * ND_USEC)
-#define RETRIES 100
-#define EXPIRE (400 * ND_MSEC) /* a message that stays in pieces for so long is dropped */
-#define HEADER 60
-
-enum part { PART_MESSAGE, PART_CLOSE, PART_REQUEST, PART_REPLY };
-
-struct fake_config {
-	uint32_t mss;
-	uint32_t message_max;
-	uint32_t sabotage;
-};
-
-/* Out: one message. Homa requests stay until the response is there. */
-struct transfer {
-	uint64_t key, channel_key, id, message, cookie;
-	const uint8_t *payload;
-	nd_ns next, deadline;
-	uint32_t peer, bytes, acked, tries;
-	uint16_t app, port;
-	uint8_t part;
-	bool used, initiator;
-};
-
-/* In: one message, in pieces or remembered as done. */
-struct inbound {
-	uint64_t key, id, message;
-	uint8_t *memory;
-	nd_ns expires;
-	uint32_t peer, bytes, received;
-	uint16_t app;
-	bool used, done, held;
-};
-
-struct channel {
-	uint64_t key, id, messages, cookie;
-	uint32_t peer;
-	uint16_t app, port;
-	bool used, initiator, closing, close_sent;
-};
-
-struct answer {
-	uint64_t key, channel_key;
-	uint32_t peer, offset;
-	uint8_t type;
-};
-
-struct fake {
-	struct nd_setup setup;
-	struct fake_config config;
-	struct nd_rng rng;
-	uint8_t protocol;
-	uint64_t next_id;
-	struct transfer transfers[TRANSFERS];
-	struct inbound inbounds[INBOUNDS];
-	struct channel channels[CHANNELS];
-	struct nd_event events[EVENTS];
-	uint32_t event_first, event_count;
-	struct answer answers[ANSWERS];
-	uint32_t answer_first, answer_count;
-	int listens[SERVICES]; /* application + 1 */
-	uint32_t sabotaged;
-};
-
-/* True once in a while, and then it is done: the fault. */
-static bool sabotage(struct fake *fake, enum fake_sabotage kind)
-{
-	if (fake->config.sabotage != (uint32_t)kind)
-		return false;
-	return fake->sabotaged++ % 5 == 2;
-}
-
-static void report(struct fake *fake, struct nd_event event)
-{
-	nd_assert(fake->event_count < EVENTS);
-	fake->events[(fake->event_first + fake->event_count++) % EVENTS] = event;
-}
-
-static void answer(struct fake *fake, const struct nd_packet *packet, uint8_t type, uint32_t offset)
-{
-	if (fake->answer_count == ANSWERS)
-		return;
-	fake->answers[(fake->answer_first + fake->answer_count++) % ANSWERS] = (struct answer){
-		.key = packet->homa.sender_id,
-		.channel_key = packet->homa.ack_ids[0],
-		.peer = packet->source,
-		.offset = offset,
-		.type = type,
-	};
-}
-
-static uint64_t fresh_key(struct fake *fake)
-{
-	return nd_rng_u64(&fake->rng);
-}
-
-static struct channel *channel_by(struct fake *fake, uint64_t id)
-{
-	for (uint32_t i = 0; i < CHANNELS; i++) {
-		if (fake->channels[i].used && fake->channels[i].id == id)
-			return &fake->channels[i];
-	}
-	return NULL;
-}
-
-static struct channel *channel_of(struct fake *fake, uint32_t peer, uint64_t key)
-{
-	for (uint32_t i = 0; i < CHANNELS; i++) {
-		struct channel *channel = &fake->channels[i];
-
-		if (channel->used && channel->key == key && channel->peer == peer)
-			return channel;
-	}
-	return NULL;
-}
-
-static struct channel *new_channel(struct fake *fake)
-{
-	for (uint32_t i = 0; i < CHANNELS; i++) {
-		if (!fake->channels[i].used) {
-			fake->channels[i] = (struct channel){ .used = true, .id = ++fake->next_id };
-			return &fake->channels[i];
-		}
-	}
-	return NULL;
-}
-
-static struct transfer *new_transfer(struct fake *fake, nd_ns now)
-{
-	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		if (!fake->transfers[i].used) {
-			fake->transfers[i] = (struct transfer){
-				.used = true,
-				.key = fresh_key(fake),
-				.next = now,
-				.deadline = ND_NEVER,
-			};
-			return &fake->transfers[i];
-		}
-	}
-	return NULL;
-}
-
-static void end_transfer(struct fake *fake, struct transfer *transfer, int error)
-{
-	bool request = transfer->part == PART_REQUEST;
-
-	transfer->used = false;
-	if (transfer->part == PART_CLOSE || (request && error == 0) ||
-	    sabotage(fake, FAKE_FORGETS_TO_REPORT))
-		return;
-	report(fake, (struct nd_event){
-		.kind = error ? ND_EVENT_FAILED : ND_EVENT_SENT,
-		.error = error,
-		.app = transfer->app,
-		.peer = transfer->peer,
-		.id = transfer->id,
-		.message = transfer->message,
-		.cookie = transfer->cookie,
-	});
-	if (sabotage(fake, FAKE_ENDS_TWICE))
-		report(fake, fake->events[(fake->event_first + fake->event_count - 1) % EVENTS]);
-}
-
-/* ---- connections ---- */
-
-static void expire(struct fake *fake, struct inbound *inbound)
-{
-	inbound->done = true;
-	inbound->key = 0; /* its sender may begin again */
-	if (!sabotage(fake, FAKE_LEAKS_PARTIAL))
-		fake->setup.rx->put(fake->setup.rx->context, inbound->app, inbound->memory,
-				    inbound->bytes);
-}
-
-static void end_channel(struct fake *fake, struct channel *channel, int error)
-{
-	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		struct transfer *transfer = &fake->transfers[i];
-
-		if (transfer->used && transfer->id == channel->id)
-			end_transfer(fake, transfer, error ? error : -ECONNRESET);
-	}
-	for (uint32_t i = 0; i < INBOUNDS; i++) {
-		struct inbound *inbound = &fake->inbounds[i];
-
-		if (inbound->used && !inbound->done && inbound->id == channel->id)
-			expire(fake, inbound);
-	}
-	channel->used = false;
-	if (fake->protocol == ND_PROTO_NDP)
-		report(fake, (struct nd_event){
-			.kind = ND_EVENT_CLOSED,
-			.error = error,
-			.app = channel->app,
-			.peer = channel->peer,
-			.id = channel->id,
-			.cookie = channel->cookie,
-		});
-}
-
-static void advance_close(struct fake *fake, struct channel *channel, nd_ns now)
-{
-	struct transfer *transfer;
-
-	if (!channel->closing || channel->close_sent)
-		return;
-	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		if (fake->transfers[i].used && fake->transfers[i].id == channel->id)
-			return;
-	}
-	transfer = new_transfer(fake, now);
-	if (!transfer)
-		return;
-	channel->close_sent = true;
-	transfer->part = PART_CLOSE;
-	transfer->peer = channel->peer;
-	transfer->id = channel->id;
-	transfer->channel_key = channel->key;
-	transfer->initiator = channel->initiator;
-	transfer->port = channel->port;
-}
+#include "test/swarm_fake_internal.h"
 
 /* ---- commands ---- */
 
 static int start_transfer(struct fake *fake, struct nd_command *command, nd_ns now)
 {
-	struct channel *channel = channel_by(fake, command->id);
+	struct channel *channel = fake_channel_by(fake, command->id);
 	struct transfer *transfer;
 
 	if (command->kind != ND_COMMAND_REQUEST && (!channel || channel->closing))
 		return -ENOENT;
 	if (command->bytes > fake->config.message_max)
 		return -EMSGSIZE;
-	transfer = new_transfer(fake, now);
+	transfer = fake_new_transfer(fake, now);
 	if (!transfer)
 		return -ENOBUFS;
 	transfer->bytes = command->bytes;
@@ -283,10 +53,10 @@ static int release(struct fake *fake, const struct nd_command *command)
 		    inbound->message != command->message)
 			continue;
 		inbound->held = false;
-		if (sabotage(fake, FAKE_LEAKS_MEMORY))
+		if (fake_sabotage(fake, FAKE_LEAKS_MEMORY))
 			return 0;
 		fake->setup.rx->put(fake->setup.rx->context, inbound->app, inbound->memory,
-				    inbound->bytes + sabotage(fake, FAKE_PUTS_WRONG_SIZE));
+				    inbound->bytes + fake_sabotage(fake, FAKE_PUTS_WRONG_SIZE));
 		return 0;
 	}
 	return -ENOENT;
@@ -294,16 +64,16 @@ static int release(struct fake *fake, const struct nd_command *command)
 
 static int cancel(struct fake *fake, const struct nd_command *command, nd_ns now)
 {
-	struct channel *channel = channel_by(fake, command->id);
+	struct channel *channel = fake_channel_by(fake, command->id);
 
 	for (uint32_t i = 0; i < TRANSFERS; i++) {
 		struct transfer *transfer = &fake->transfers[i];
 
 		if (transfer->used && transfer->id == command->id &&
 		    transfer->message == command->message && transfer->part != PART_CLOSE) {
-			end_transfer(fake, transfer, -ECANCELED);
+			fake_end_transfer(fake, transfer, -ECANCELED);
 			if (channel)
-				advance_close(fake, channel, now);
+				fake_advance_close(fake, channel, now);
 			return 0;
 		}
 	}
@@ -316,7 +86,7 @@ static void detach(struct fake *fake, uint16_t app)
 
 	for (uint32_t i = 0; i < CHANNELS; i++) {
 		if (fake->channels[i].used && fake->channels[i].app == app)
-			end_channel(fake, &fake->channels[i], -ECONNRESET);
+			fake_end_channel(fake, &fake->channels[i], -ECONNRESET);
 	}
 	for (uint32_t i = 0; i < TRANSFERS; i++) {
 		if (fake->transfers[i].app == app && fake->transfers[i].part != PART_CLOSE)
@@ -356,10 +126,10 @@ static int fake_submit(void *endpoint, struct nd_command *command, nd_ns now)
 			command->kind == ND_COMMAND_LISTEN ? command->app + 1 : 0;
 		return 0;
 	case ND_COMMAND_CONNECT:
-		channel = new_channel(fake);
+		channel = fake_new_channel(fake);
 		if (!channel)
 			return -ENOBUFS;
-		channel->key = fresh_key(fake);
+		channel->key = nd_rng_u64(&fake->rng);
 		channel->peer = command->peer;
 		channel->port = command->port;
 		channel->app = command->app;
@@ -369,14 +139,14 @@ static int fake_submit(void *endpoint, struct nd_command *command, nd_ns now)
 		return 0;
 	case ND_COMMAND_CLOSE:
 	case ND_COMMAND_RESET:
-		channel = channel_by(fake, command->id);
+		channel = fake_channel_by(fake, command->id);
 		if (!channel)
 			return -ENOENT;
 		channel->closing = true;
 		if (command->kind == ND_COMMAND_RESET)
-			end_channel(fake, channel, -ECONNRESET);
+			fake_end_channel(fake, channel, -ECONNRESET);
 		else
-			advance_close(fake, channel, now);
+			fake_advance_close(fake, channel, now);
 		return 0;
 	case ND_COMMAND_SEND:
 	case ND_COMMAND_REQUEST:
@@ -392,243 +162,6 @@ static int fake_submit(void *endpoint, struct nd_command *command, nd_ns now)
 	default:
 		return 0;
 	}
-}
-
-/* ---- packets in ---- */
-
-static struct inbound *inbound_of(struct fake *fake, uint32_t peer, uint64_t key)
-{
-	for (uint32_t i = 0; i < INBOUNDS; i++) {
-		struct inbound *inbound = &fake->inbounds[i];
-
-		if (inbound->used && inbound->peer == peer && inbound->key == key)
-			return inbound;
-	}
-	return NULL;
-}
-
-static struct inbound *new_inbound(struct fake *fake)
-{
-	for (uint32_t i = 0; i < INBOUNDS; i++) {
-		if (!fake->inbounds[i].used)
-			return &fake->inbounds[i];
-	}
-	return NULL;
-}
-
-/* The channel that the packet belongs to, opened by the first packet of a connection. */
-static struct channel *accept_channel(struct fake *fake, const struct nd_packet *packet)
-{
-	struct channel *channel = channel_of(fake, packet->source, packet->homa.ack_ids[0]);
-	int app;
-
-	if (channel)
-		return channel;
-	app = packet->homa.target_port < SERVICES ? fake->listens[packet->homa.target_port] : 0;
-	if (app == 0 || packet->homa.retransmit == 0 || packet->homa.level == PART_CLOSE)
-		return NULL;
-	channel = new_channel(fake);
-	if (!channel)
-		return NULL;
-	channel->key = packet->homa.ack_ids[0];
-	channel->peer = packet->source;
-	channel->port = packet->homa.target_port;
-	channel->app = (uint16_t)(app - 1);
-	if (fake->protocol == ND_PROTO_NDP)
-		report(fake, (struct nd_event){
-			.kind = ND_EVENT_ACCEPTED,
-			.app = channel->app,
-			.peer = channel->peer,
-			.port = channel->port,
-			.id = channel->id,
-		});
-	return channel;
-}
-
-static struct transfer *request_of(struct fake *fake, const struct nd_packet *packet)
-{
-	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		struct transfer *transfer = &fake->transfers[i];
-
-		if (transfer->used && transfer->part == PART_REQUEST &&
-		    transfer->key == packet->homa.ack_ids[0] && transfer->peer == packet->source)
-			return transfer;
-	}
-	return NULL;
-}
-
-/* Makes room for a new message; NULL with *refuse when its sender should be told so. */
-static struct inbound *begin(struct fake *fake, const struct nd_packet *packet, nd_ns now,
-			     bool *refuse)
-{
-	struct inbound *inbound = new_inbound(fake);
-	struct transfer *request = NULL;
-	struct channel *channel = NULL;
-	uint8_t *memory;
-	uint16_t app;
-
-	*refuse = true;
-	if (packet->homa.offset != 0 || packet->homa.message_bytes > fake->config.message_max ||
-	    !inbound)
-		return NULL;
-	if (packet->homa.level == PART_REPLY)
-		request = request_of(fake, packet);
-	else
-		channel = accept_channel(fake, packet);
-	if (!request && !channel)
-		return NULL;
-	*refuse = false;
-	app = request ? request->app : channel->app;
-	memory = fake->setup.rx->get(fake->setup.rx->context, app, packet->homa.message_bytes);
-	if (!memory)
-		return NULL;
-	*inbound = (struct inbound){
-		.used = true,
-		.key = packet->homa.sender_id,
-		.peer = packet->source,
-		.memory = memory,
-		.bytes = packet->homa.message_bytes,
-		.app = app,
-		.id = request ? request->id : channel->id,
-		.message = packet->homa.level == PART_MESSAGE ? packet->homa.ack_ids[1] : 0,
-		.expires = now + EXPIRE,
-	};
-	return inbound;
-}
-
-static void deliver(struct fake *fake, struct inbound *inbound, const struct nd_packet *packet)
-{
-	static const uint8_t kinds[] = { ND_EVENT_MESSAGE, 0, ND_EVENT_REQUEST, ND_EVENT_RESPONSE };
-	struct transfer *request = request_of(fake, packet);
-	struct nd_event event = {
-		.kind = kinds[packet->homa.level],
-		.app = inbound->app,
-		.peer = inbound->peer,
-		.port = packet->homa.target_port,
-		.bytes = inbound->bytes,
-		.id = inbound->id,
-		.message = inbound->message,
-		.cookie = request ? request->cookie : 0,
-		.payload = inbound->memory,
-	};
-
-	inbound->done = true;
-	if (sabotage(fake, FAKE_LOSES_MESSAGE)) {
-		fake->setup.rx->put(fake->setup.rx->context, inbound->app, inbound->memory,
-				    inbound->bytes);
-		return;
-	}
-	inbound->held = true;
-	if (inbound->bytes > 0 && sabotage(fake, FAKE_CORRUPTS_BYTE))
-		inbound->memory[inbound->bytes / 2] ^= 4;
-	report(fake, event);
-	if (sabotage(fake, FAKE_DELIVERS_TWICE))
-		report(fake, event);
-	if (packet->homa.level == PART_REPLY && request)
-		end_transfer(fake, request, 0);
-	if (sabotage(fake, FAKE_FORGETS_KEYS))
-		inbound->key = 0;
-}
-
-static void receive_data(struct fake *fake, const struct nd_packet *packet, nd_ns now)
-{
-	struct inbound *inbound = inbound_of(fake, packet->source, packet->homa.sender_id);
-	struct channel *channel;
-	bool refuse;
-
-	if (packet->homa.level == PART_CLOSE) {
-		channel = channel_of(fake, packet->source, packet->homa.ack_ids[0]);
-		answer(fake, packet, channel ? ND_HOMA_ACK : ND_HOMA_RPC_UNKNOWN, 0);
-		if (channel)
-			end_channel(fake, channel, 0);
-		return;
-	}
-	if (!inbound) {
-		inbound = begin(fake, packet, now, &refuse);
-		if (!inbound && refuse)
-			answer(fake, packet, ND_HOMA_RPC_UNKNOWN, 0);
-		if (!inbound)
-			return;
-	}
-	if (packet->homa.level == PART_REPLY && !inbound->done && !request_of(fake, packet)) {
-		expire(fake, inbound);
-		answer(fake, packet, ND_HOMA_RPC_UNKNOWN, 0);
-		return;
-	}
-	if (inbound->done && inbound->held && inbound->bytes && sabotage(fake, FAKE_OVERLAPS))
-		inbound->memory[inbound->bytes - 1] ^= 1;
-	if (!inbound->done && packet->homa.offset == inbound->received) {
-		if (packet->payload_bytes)
-			memcpy(inbound->memory + inbound->received, packet->payload,
-			       packet->payload_bytes);
-		inbound->received += packet->payload_bytes;
-		inbound->expires = now + EXPIRE;
-		if (inbound->received == inbound->bytes)
-			deliver(fake, inbound, packet);
-	}
-	if (packet->homa.level == PART_REQUEST && inbound->done && !channel_by(fake, inbound->id))
-		answer(fake, packet, ND_HOMA_RPC_UNKNOWN, 0);
-	else
-		answer(fake, packet, ND_HOMA_ACK, inbound->done ? inbound->bytes : inbound->received);
-}
-
-static void finish_transfer(struct fake *fake, struct transfer *transfer, nd_ns now)
-{
-	struct channel *channel = channel_by(fake, transfer->id);
-
-	if (transfer->part == PART_REQUEST)
-		return; /* until its response */
-	end_transfer(fake, transfer, 0);
-	if (channel && transfer->part == PART_REPLY)
-		channel->used = false;
-	else if (channel && transfer->part == PART_CLOSE)
-		end_channel(fake, channel, 0);
-	else if (channel)
-		advance_close(fake, channel, now);
-}
-
-static void receive_answer(struct fake *fake, const struct nd_packet *packet, nd_ns now)
-{
-	struct transfer *transfer = NULL;
-	struct channel *channel;
-
-	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		if (fake->transfers[i].used && fake->transfers[i].key == packet->homa.sender_id &&
-		    fake->transfers[i].peer == packet->source)
-			transfer = &fake->transfers[i];
-	}
-	if (!transfer)
-		return;
-	if (packet->type == ND_HOMA_RPC_UNKNOWN) {
-		channel = channel_by(fake, transfer->id);
-		if (transfer->part == PART_REQUEST)
-			end_transfer(fake, transfer, -ECONNREFUSED);
-		else if (channel && transfer->part == PART_REPLY) {
-			end_transfer(fake, transfer, -ECONNRESET);
-			channel->used = false;
-		} else if (channel)
-			end_channel(fake, channel, -ECONNRESET);
-		return;
-	}
-	transfer->tries = 0;
-	if (packet->homa.offset > transfer->acked) {
-		transfer->acked = packet->homa.offset;
-		transfer->next = now;
-	}
-	if (transfer->part != PART_REQUEST && sabotage(fake, FAKE_REPORTS_EARLY))
-		finish_transfer(fake, transfer, now);
-	else if (transfer->acked == transfer->bytes)
-		finish_transfer(fake, transfer, now);
-}
-
-static void fake_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
-{
-	if (packet->marks & (ND_MARK_TRIMMED | ND_MARK_BOUNCED))
-		return;
-	if (packet->type == ND_HOMA_DATA)
-		receive_data(endpoint, packet, now);
-	else
-		receive_answer(endpoint, packet, now);
 }
 
 /* ---- packets out ---- */
@@ -658,7 +191,7 @@ static void fill_data(struct fake *fake, struct nd_packet *packet, struct transf
 			.ack_ids = { transfer->channel_key, transfer->message },
 		},
 	};
-	if (sabotage(fake, FAKE_WRONG_SOURCE))
+	if (fake_sabotage(fake, FAKE_WRONG_SOURCE))
 		packet->source++;
 }
 
@@ -739,22 +272,22 @@ static void fake_on_deadline(void *endpoint, nd_ns now)
 
 		if (!transfer->used)
 			continue;
-		channel = channel_by(fake, transfer->id);
-		if (transfer->tries > 2 && sabotage(fake, FAKE_GIVES_UP_SILENTLY)) {
+		channel = fake_channel_by(fake, transfer->id);
+		if (transfer->tries > 2 && fake_sabotage(fake, FAKE_GIVES_UP_SILENTLY)) {
 			transfer->used = false;
 		} else if (transfer->deadline <= now) {
-			end_transfer(fake, transfer, -ETIMEDOUT);
+			fake_end_transfer(fake, transfer, -ETIMEDOUT);
 		} else if (transfer->tries > RETRIES && transfer->part == PART_REQUEST) {
-			end_transfer(fake, transfer, -ETIMEDOUT);
+			fake_end_transfer(fake, transfer, -ETIMEDOUT);
 		} else if (transfer->tries > RETRIES && channel) {
-			end_channel(fake, channel, -ETIMEDOUT);
+			fake_end_channel(fake, channel, -ETIMEDOUT);
 		}
 		if (channel && channel->used)
-			advance_close(fake, channel, now);
+			fake_advance_close(fake, channel, now);
 	}
 	for (uint32_t i = 0; i < INBOUNDS && fake->inbounds[i].used; i++) {
 		if (!fake->inbounds[i].done && fake->inbounds[i].expires <= now)
-			expire(fake, &fake->inbounds[i]);
+			fake_expire(fake, &fake->inbounds[i]);
 	}
 }
 
