@@ -48,7 +48,8 @@ def overrides(arguments: argparse.Namespace) -> list[str]:
     return items
 
 
-def _check_numpy() -> None:
+def check_numpy() -> None:
+    """Says what to install where the simulator cannot work."""
     from importlib.util import find_spec
 
     if find_spec("numpy") is None:
@@ -57,7 +58,7 @@ def _check_numpy() -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the scenario and says what happened."""
-    _check_numpy()
+    check_numpy()
     from ndpstack.report import document, dumps, write_results
     from ndpstack.sim import Simulation, summarise
 

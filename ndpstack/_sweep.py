@@ -1,0 +1,185 @@
+"""A scenario at many points: every combination of values, several seeds each, in processes.
+
+A point's outcome is one file, written when it is complete, so a sweep that was stopped goes on
+where it was. Any `concurrent.futures.Executor` can do the work, those of dask or ray included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ndpstack import __version__
+from ndpstack._errors import UserError
+from ndpstack.scenario import load_scenario
+from ndpstack.scenario._load import split_override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+Document = dict[str, object]
+
+POINTS_MAX = 100_000
+
+
+@dataclass(frozen=True)
+class Vary:
+    """A key of the scenario and the values that it takes."""
+
+    key: str
+    values: tuple[str, ...]
+
+    @staticmethod
+    def parse(text: str) -> Vary:
+        """From "topology.k=4,8,12"; commas within brackets or quotes do not separate."""
+        keys, values = split_override(text)
+        parts = _split(values)
+        if not all(parts):
+            raise UserError(f"--vary {text}: a value is empty; write it like topology.k=4,8,12")
+        return Vary(".".join(keys), tuple(parts))
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep."""
+
+    scenario: str
+    """Path or name."""
+    base: tuple[str, ...]
+    """What all points set."""
+    values: tuple[tuple[str, str], ...]
+    """Keys and values of this one."""
+    seed: int
+
+    @property
+    def overrides(self) -> list[str]:
+        """As `ndpstack run --set` takes them."""
+        return [*self.base, *(f"{key}={value}" for key, value in self.values), f"seed={self.seed}"]
+
+    def digest(self, text: str) -> str:
+        """Names the point's file: a run of another scenario or version is another point."""
+        parts = json.dumps([__version__, text, self.overrides])
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def plan(scenario: str, base: Sequence[str], vary: Sequence[Vary], seeds: int) -> list[Point]:
+    """All points, the last key varying fastest, seeds faster still."""
+    first = load_scenario(scenario, base).scenario.seed
+    grid = itertools.product(*(vary_.values for vary_ in vary))
+    keys = [vary_.key for vary_ in vary]
+    points = [
+        Point(scenario, tuple(base), tuple(zip(keys, values, strict=True)), first + i)
+        for values in grid
+        for i in range(seeds)
+    ]
+    if not 1 <= len(points) <= POINTS_MAX:
+        raise UserError(f"a sweep of {len(points):,} points; there must be 1 to {POINTS_MAX:,}")
+    for point in points[::seeds]:
+        load_scenario(scenario, point.overrides)
+    return points
+
+
+def run_point(point: Point) -> Document:
+    """Runs one point, in whatever process; errors of the user become part of the outcome."""
+    from ndpstack.report import document
+    from ndpstack.sim import Simulation, summarise
+
+    file = load_scenario(point.scenario, point.overrides)
+    simulation = Simulation(file)
+    simulation.run()
+    if simulation.error:
+        raise UserError(f"{' '.join(point.overrides)}: {simulation.error}")
+    return document(file, simulation, summarise(simulation))
+
+
+class Store:
+    """The outcomes of a sweep in a folder, one file each."""
+
+    def __init__(self, folder: Path, scenario_text: str) -> None:
+        self._folder = folder / "points"
+        self._text = scenario_text
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"{folder}: cannot write there: {error.strerror}; choose another folder with --out"
+            ) from None
+
+    def _path(self, point: Point) -> Path:
+        return self._folder / f"{point.digest(self._text)}.json"
+
+    def get(self, point: Point) -> Document | None:
+        """The outcome, or None when the point has not been run."""
+        try:
+            result: Document = json.loads(self._path(point).read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            # Not one of ours, or not whole: run the point again.
+            return None
+        return result
+
+    def put(self, point: Point, outcome: Document) -> None:
+        """Keeps an outcome; it is there whole or not at all."""
+        path = self._path(point)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(outcome, indent=1))
+        part.replace(path)
+
+
+def run(
+    points: Sequence[Point], store: Store, executor: Executor, done: Callable[[int, int], None]
+) -> list[Document]:
+    """Runs the points that have no outcome yet.
+
+    Args:
+        points: The whole sweep.
+        store: Where outcomes are kept.
+        executor: Who runs them.
+        done: Called with the number of points that have an outcome, and of all.
+
+    Returns:
+        The outcomes in the order of the points.
+    """
+    outcomes = {point: store.get(point) for point in points}
+    todo = [point for point, outcome in outcomes.items() if outcome is None]
+    done(len(points) - len(todo), len(points))
+    futures = {executor.submit(run_point, point): point for point in todo}
+    try:
+        for count, future in enumerate(as_completed(futures), start=len(points) - len(todo) + 1):
+            point = futures[future]
+            outcomes[point] = future.result()
+            store.put(point, future.result())
+            done(count, len(points))
+    finally:
+        for future in futures:
+            future.cancel()
+    return [outcome for outcome in outcomes.values() if outcome is not None]
+
+
+def metric(outcome: Document, path: Iterable[str]) -> float | None:
+    """A number of an outcome by the names on the way to it; None where there is none."""
+    node: object = outcome
+    for name in path:
+        if not isinstance(node, dict) or name not in node:
+            return None
+        node = node[name]
+    return float(node) if isinstance(node, int | float) else None

@@ -1,0 +1,156 @@
+"""`ndpstack sweep`: one scenario at many points."""
+
+from __future__ import annotations
+
+import csv
+import multiprocessing
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ndpstack import _sweep
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._run import check_numpy
+from ndpstack.cli._table import Column, render
+from ndpstack.scenario import load_scenario
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from ndpstack._sweep import Document, Point
+    from ndpstack.cli._table import Cell
+
+METRICS = {
+    Column("mean FCT", "us"): (("result", "fct_us", "mean"), 1.0),
+    Column("p50 FCT", "us"): (("result", "fct_us", "p50"), 1.0),
+    Column("p99 FCT", "us"): (("result", "fct_us", "p99"), 1.0),
+    Column("max FCT", "us"): (("result", "fct_us", "max"), 1.0),
+    Column("p50 slowdown"): (("result", "slowdown", "p50"), 1.0),
+    Column("p99 slowdown"): (("result", "slowdown", "p99"), 1.0),
+    Column("mean goodput", "Gbit/s", 3): (("result", "flow_goodput", "mean"), 1e-9),
+    Column("min goodput", "Gbit/s", 3): (("result", "flow_goodput", "min"), 1e-9),
+    Column("finished"): (("result", "finished"), 1.0),
+    Column("flows"): (("result", "flows"), 1.0),
+}
+"""What the summary shows: where it stands in an outcome, and the factor to the column's unit."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("scenario", help="a TOML file, or one that comes with ndpstack")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=A,B,C",
+        required=True,
+        help="values of a key: topology.k=4,8,12; repeatable, all combinations",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="runs of each point with seeds that follow each other (default: 1)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change the scenario at all points; repeatable",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="outcomes and summary.csv; points that are there are not run again",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs what is missing and shows all."""
+    check_numpy()
+    from ndpstack.report import dumps
+
+    vary = [_sweep.Vary.parse(text) for text in arguments.vary]
+    points = _sweep.plan(arguments.scenario, arguments.set, vary, max(1, arguments.seeds))
+    store = _sweep.Store(arguments.out, load_scenario(arguments.scenario).text)
+    # Spawned: a child must not inherit threads or open files of whoever calls this.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max(1, arguments.jobs), mp_context=context) as executor:
+        outcomes = _sweep.run(points, store, executor, _progress)
+    _write_csv(arguments.out / "summary.csv", points, outcomes)
+    if arguments.json:
+        print(dumps(outcomes))
+    else:
+        print(_summary(points, outcomes))
+        print(
+            f"\nwritten: {arguments.out / 'summary.csv'} and {len(points):,} files in "
+            f"{arguments.out / 'points'}"
+        )
+    whole = all(not _unfinished(outcome) for outcome in outcomes)
+    return Exit.OK if whole else Exit.UNFINISHED
+
+
+def _progress(done: int, points: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == points else ""
+        print(f"\r{done:,} of {points:,} points", end=end, file=sys.stderr, flush=True)
+
+
+def _unfinished(outcome: Document) -> bool:
+    return _sweep.metric(outcome, ("result", "finished")) != _sweep.metric(
+        outcome, ("result", "flows")
+    )
+
+
+def _numbers(outcome: Document) -> list[float | None]:
+    numbers = []
+    for path, factor in METRICS.values():
+        number = _sweep.metric(outcome, path)
+        numbers.append(None if number is None else number * factor)
+    return numbers
+
+
+def _write_csv(path: Path, points: Sequence[Point], outcomes: Sequence[Document]) -> None:
+    """A row for every point and seed."""
+    keys = [key for key, _ in points[0].values]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*keys, "seed", *(column.header for column in METRICS)])
+        for point, outcome in zip(points, outcomes, strict=True):
+            values = [value for _, value in point.values]
+            writer.writerow([*values, point.seed, *_numbers(outcome)])
+
+
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return fmean(known) if known else None
+
+
+def _summary(points: Sequence[Point], outcomes: Sequence[Document]) -> str:
+    """A row for every point: the mean over its seeds."""
+    groups: dict[tuple[tuple[str, str], ...], list[list[float | None]]] = {}
+    for point, outcome in zip(points, outcomes, strict=True):
+        groups.setdefault(point.values, []).append(_numbers(outcome))
+    rows: list[tuple[Cell, ...]] = [
+        (*(value for _, value in values), *(_mean(column) for column in zip(*numbers, strict=True)))
+        for values, numbers in groups.items()
+    ]
+    columns = [*(Column(key) for key, _ in points[0].values), *METRICS]
+    seeds = len(points) // len(groups)
+    title = f"{len(groups):,} points" + (f", mean of {seeds} seeds each" if seeds > 1 else "")
+    return render(columns, rows, title)

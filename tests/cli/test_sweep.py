@@ -1,0 +1,132 @@
+"""`ndpstack sweep`: all combinations, resumed where it stopped."""
+
+from __future__ import annotations
+
+import csv
+import json
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import pytest
+
+from ndpstack import _sweep
+from ndpstack._errors import UserError
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.scenario import load_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SCENARIO = """
+[topology]
+kind = "single-switch"
+hosts = 4
+[switch.queue]
+discipline = "droptail"
+[transport.homa]
+[[traffic]]
+kind = "permutation"
+size = "20KB"
+"""
+
+
+class Here(Executor):
+    """Runs in this process, at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """One call."""
+        self.count += 1
+        future: Future[T] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+def _sweep_here(scenario: str, out: Path, *vary: str) -> tuple[int, list[_sweep.Document]]:
+    points = _sweep.plan(scenario, [], [_sweep.Vary.parse(text) for text in vary], seeds=2)
+    here = Here()
+    store = _sweep.Store(out, load_scenario(scenario).text)
+    outcomes = _sweep.run(points, store, here, lambda _done, _all: None)
+    return here.count, outcomes
+
+
+def test_values_are_split_at_commas_outside_brackets() -> None:
+    vary = _sweep.Vary.parse('switch.queue.limit=8pkt,["8pkt", "9KB"],{ a = 1, b = 2 }')
+    assert vary.values == ("8pkt", '["8pkt", "9KB"]', "{ a = 1, b = 2 }")
+    with pytest.raises(UserError, match="a value is empty"):
+        _sweep.Vary.parse("topology.k=4,,8")
+
+
+def test_all_combinations_and_seeds_in_order(scenario: str) -> None:
+    vary = [
+        _sweep.Vary("topology.hosts", ("4", "8")),
+        _sweep.Vary("traffic.0.size", ("1KB", "2KB")),
+    ]
+    points = _sweep.plan(scenario, ["hosts.nic-packets=2"], vary, seeds=2)
+    assert len(points) == 8
+    assert points[3].overrides == [
+        "hosts.nic-packets=2",
+        "topology.hosts=4",
+        "traffic.0.size=2KB",
+        "seed=2",
+    ]
+
+
+def test_a_point_that_cannot_be_is_found_before_anything_runs(scenario: str) -> None:
+    with pytest.raises(UserError, match=r"topology\.hosts: 0 is too small"):
+        _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "0"))], seeds=1)
+
+
+def test_points_that_are_done_are_not_run_again(scenario: str, tmp_path: Path) -> None:
+    first, outcomes = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4,6")
+    again, same = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4,6")
+    more, _ = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4,6,8")
+    assert (first, again, more) == (4, 0, 2)
+    assert json.loads(json.dumps(outcomes)) == same
+
+
+def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path) -> None:
+    _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
+    for path in (tmp_path / "out" / "points").iterdir():
+        path.write_text(path.read_text()[:100])
+    count, _ = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
+    assert count == 2
+
+
+def test_the_command_writes_a_summary(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = [
+        "sweep",
+        scenario,
+        "--vary",
+        "traffic.0.size=10KB,40KB",
+        "--jobs",
+        "1",
+        "--out",
+        str(out),
+    ]
+    assert main(words) == Exit.OK
+    table = capsys.readouterr().out
+    assert table.startswith("2 points\ntraffic.0.size  mean FCT [us]")
+    with (out / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["traffic.0.size"] for row in rows] == ["10KB", "40KB"]
+    assert float(rows[0]["p99 FCT [us]"]) < float(rows[1]["p99 FCT [us]"])
+    assert main([*words, "--json"]) == Exit.OK
+    assert len(json.loads(capsys.readouterr().out)) == 2
