@@ -188,7 +188,7 @@ static void take(struct nd_swarm *swarm, uint32_t index, uint32_t packet_index)
 
 	if (swarm->options.wire) {
 		if (!nd_swarm_wire_pass(swarm, index, packet,
-					swarm->network.damaged[packet_index], &decoded)) {
+					swarm->network.damage[packet_index], &decoded)) {
 			nd_swarm_network_release(swarm, packet_index, false);
 			return;
 		}

@@ -218,7 +218,7 @@ static uint32_t clone(struct nd_swarm *swarm, const struct nd_packet *packet)
 	if (index == ND_NONE)
 		return ND_NONE;
 	*packet_at(swarm, index) = *packet;
-	swarm->network.damaged[index] = false;
+	swarm->network.damage[index] = ND_SWARM_INTACT;
 	copy_payload(swarm, index, packet->payload);
 	return index;
 }
@@ -232,6 +232,15 @@ static void duplicate(struct nd_swarm *swarm, uint32_t index)
 	swarm->network.stages[copy] = swarm->network.stages[index];
 	swarm->network.duplicated++;
 	nd_swarm_loop_add(&swarm->loop, swarm->loop.now + link_delay(swarm), ND_SWARM_ARRIVE, copy);
+}
+
+/* Trims as an ASIC does; in bytes that shows only when the frame is decoded. */
+static void cut(struct nd_swarm *swarm, uint32_t index)
+{
+	if (swarm->options.wire)
+		swarm->network.damage[index] = ND_SWARM_CUT;
+	else
+		nd_packet_trim(packet_at(swarm, index));
 }
 
 /* Lets the link's faults loose on a packet; false when it is lost. */
@@ -248,14 +257,15 @@ static bool survive(struct nd_swarm *swarm, uint32_t index)
 	}
 	if (chance(swarm, options->corrupt_ppm)) {
 		if (options->wire) {
-			swarm->network.damaged[index] = true;
+			swarm->network.damage[index] = ND_SWARM_FLIPPED;
 			return true;
 		}
 		lose(swarm, index, "corrupt type %" PRIu64 " from host %" PRIu64 " to host %" PRIu64);
 		return false;
 	}
-	if (nd_packet_can_trim(packet) && chance(swarm, options->hardware_trim_ppm))
-		nd_packet_trim(packet);
+	if (nd_packet_can_trim(packet) && packet->payload_bytes &&
+	    chance(swarm, options->hardware_trim_ppm))
+		cut(swarm, index);
 	if (chance(swarm, options->duplicate_ppm))
 		duplicate(swarm, index);
 	return true;

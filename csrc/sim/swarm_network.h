@@ -41,7 +41,7 @@ struct nd_swarm_network {
 	uint8_t *queues;    /* memory of the disciplines */
 	size_t queues_bytes;
 	uint8_t stages[ND_SWARM_PACKETS_MAX]; /* links that each packet still has to cross */
-	bool damaged[ND_SWARM_PACKETS_MAX];   /* a bit of it will be wrong when it arrives */
+	uint8_t damage[ND_SWARM_PACKETS_MAX]; /* enum nd_swarm_damage */
 	struct nd_swarm_port ports[ND_SWARM_PORTS_MAX];
 	struct nd_shared shared; /* buffer of all ports, where they share one */
 	uint32_t port_count;

@@ -57,9 +57,10 @@ uint32_t nd_swarm_wire_overhead(const struct nd_swarm *swarm, uint8_t protocol, 
 	return nd_frame_overhead(&swarm->wire.config, &peer, protocol, type);
 }
 
-static const char *difference(const struct nd_packet *in, const struct nd_packet *out)
+static const char *difference(const struct nd_packet *in, const struct nd_packet *out, bool cut)
 {
-	bool whole = !(in->marks & ND_MARK_TRIMMED);
+	bool whole = !(in->marks & ND_MARK_TRIMMED) && !cut;
+	uint8_t trimmed = ND_MARK_TRIMMED | ND_MARK_LAST_HOP;
 
 	if (in->protocol != out->protocol || in->type != out->type)
 		return "type";
@@ -67,7 +68,9 @@ static const char *difference(const struct nd_packet *in, const struct nd_packet
 		return "address";
 	if (in->priority != out->priority)
 		return "priority";
-	if (in->marks != out->marks)
+	if (cut && !(out->marks & ND_MARK_TRIMMED))
+		return "trimmed mark";
+	if ((cut ? in->marks & ~trimmed : in->marks) != (cut ? out->marks & ~trimmed : out->marks))
 		return "marks";
 	if (in->flags != out->flags)
 		return "flags";
@@ -75,7 +78,7 @@ static const char *difference(const struct nd_packet *in, const struct nd_packet
 		return "payload length";
 	if (in->payload_bytes && whole && memcmp(in->payload, out->payload, in->payload_bytes) != 0)
 		return "payload";
-	if (!(in->marks & ND_MARK_CONTROL) && in->wire_bytes != out->wire_bytes)
+	if (!(in->marks & ND_MARK_CONTROL) && !cut && in->wire_bytes != out->wire_bytes)
 		return "length";
 	if (in->protocol == ND_PROTO_NDP && memcmp(&in->ndp, &out->ndp, sizeof(in->ndp)) != 0)
 		return "NDP header";
@@ -94,11 +97,13 @@ static void flip_a_bit(struct nd_swarm *swarm, uint32_t bytes)
 }
 
 bool nd_swarm_wire_pass(struct nd_swarm *swarm, uint32_t host, const struct nd_packet *in,
-			bool damaged, struct nd_packet *out)
+			enum nd_swarm_damage damage, struct nd_packet *out)
 {
 	struct nd_swarm_wire *wire = &swarm->wire;
 	struct nd_frame_peer peer = peer_of(swarm, in->source, in->target);
+	bool cut = damage == ND_SWARM_CUT && !(in->marks & ND_MARK_TRIMMED);
 	uint32_t bytes = nd_frame_encode(&wire->config, &peer, in, wire->frame, sizeof(wire->frame));
+	bool sound = damage != ND_SWARM_FLIPPED;
 	enum nd_wire_error error;
 	const char *wrong;
 
@@ -106,20 +111,22 @@ bool nd_swarm_wire_pass(struct nd_swarm *swarm, uint32_t host, const struct nd_p
 		nd_swarm_fail(swarm, "a packet of type %u cannot be encoded", in->type);
 		return false;
 	}
-	if (damaged)
+	if (cut)
+		bytes -= 1 + nd_rng_below(&swarm->network.rng, in->payload_bytes);
+	else if (!sound)
 		flip_a_bit(swarm, bytes);
 	error = nd_frame_decode(&wire->config, wire->frame, bytes, &peer, out);
 	nd_wire_count(&wire->errors, error);
 	if (error != ND_WIRE_OK || out->protocol == ND_PROTO_OTHER) {
-		if (!damaged)
+		if (sound)
 			nd_swarm_fail(swarm, "a packet of type %u cannot be decoded: %s", in->type,
 				      error ? nd_wire_counters_table.texts[error - 1].name : "other");
 		return false;
 	}
 	out->source = handle_of(peer.source);
 	out->target = handle_of(peer.target);
-	wrong = difference(in, out);
-	if (wrong && !damaged)
+	wrong = difference(in, out, cut);
+	if (wrong && sound)
 		nd_swarm_fail(swarm, "the wire changes the %s of a packet of type %u", wrong, in->type);
 	return out->target == nd_swarm_address(host) &&
 	       nd_swarm_host_of(swarm, out->source) != ND_NONE;

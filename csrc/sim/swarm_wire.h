@@ -19,6 +19,13 @@ enum nd_swarm_wire_mode {
 	ND_SWARM_WIRE_MODES,
 };
 
+/* What has happened to a packet that its struct does not show. */
+enum nd_swarm_damage {
+	ND_SWARM_INTACT,
+	ND_SWARM_FLIPPED, /* one bit of its frame is wrong */
+	ND_SWARM_CUT,     /* hardware has cut its frame somewhere in the payload, and no more */
+};
+
 struct nd_swarm;
 
 struct nd_swarm_wire {
@@ -33,10 +40,10 @@ void nd_swarm_wire_open(struct nd_swarm *swarm);
 uint32_t nd_swarm_wire_overhead(const struct nd_swarm *swarm, uint8_t protocol, uint8_t type);
 
 /*
- * Passes a packet through bytes; damaged ones may be lost on the way (false). The payload of what
+ * Passes a packet through bytes; flipped ones may be lost on the way (false). The payload of what
  * comes out is valid until the next call.
  */
 bool nd_swarm_wire_pass(struct nd_swarm *swarm, uint32_t host, const struct nd_packet *in,
-			bool damaged, struct nd_packet *out);
+			enum nd_swarm_damage damage, struct nd_packet *out);
 
 #endif
