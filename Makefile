@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel test test-c test-sanitize test-python swarm lint clean
+.PHONY: help dev stubs wheel test test-c test-sanitize test-python swarm fuzz lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -56,10 +56,29 @@ SWARM_MINUTES ?= 1
 swarm: dev ## Seeds that nobody has run yet, for SWARM_MINUTES
 	$(BIN)/ndpstack swarm --minutes $(SWARM_MINUTES) --shrink
 
+build-fuzz: $(VENV)/ready
+	test -f $@/build.ninja || CC=clang meson setup $@ -Dbindings=false -Dfuzz=true \
+		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+
+FUZZ_SECONDS ?= 60
+fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found something stay there
+	ninja -C build-fuzz
+	mkdir -p build-fuzz/seeds
+	build-fuzz/csrc/make_seeds build-fuzz/seeds
+	for target in $$(find build-fuzz/csrc -maxdepth 1 -name 'fuzz_*' -type f | sort); do \
+		name=$$(basename $$target); \
+		mkdir -p build-fuzz/seeds/$$name build-fuzz/corpus/$$name build-fuzz/found; \
+		echo "== $$name"; \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $$target -max_len=2048 \
+			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=build-fuzz/found/$$name- \
+			build-fuzz/corpus/$$name build-fuzz/seeds/$$name; \
+	done
+
 lint: dev ## ruff and mypy
 	ruff check .
 	ruff format --check .
 	mypy ndpstack switchd bindings tests
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) build build-gcc build-clang build-sanitize dist
+	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-fuzz dist
