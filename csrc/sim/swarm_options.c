@@ -39,6 +39,8 @@ void nd_swarm_options_calm(struct nd_swarm_options *options, uint64_t seed, uint
 	options->protocols = protocols;
 }
 
+#define WORKLOAD_BYTES 8000000 /* of one run: many small runs find more than a few big ones */
+
 #define PICK(rng, ...) \
 	pick(rng, (const uint32_t[]){ __VA_ARGS__ }, \
 	     (uint32_t)(sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)))
@@ -119,9 +121,9 @@ static void draw_workload(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->message_max = spread(rng, 2000, 300000);
 	if (nd_rng_below(rng, 40) == 0) {
 		o->message_max = 3000000;
-		o->actions = nd_min_u32(o->actions, 12);
 		o->link_mbps = nd_max_u32(o->link_mbps, 10000);
 	}
+	o->actions = nd_min_u32(o->actions, nd_max_u32(WORKLOAD_BYTES / o->message_max, 8));
 	/* One message always fits: what needs more memory than there is can never arrive. */
 	o->credit_kib = nd_max_u32(o->credit_kib, o->message_max / 1024 + 1);
 	o->incast_percent = PICK(rng, 0, 0, 50, 90);
