@@ -204,6 +204,7 @@ struct nd_homa_config {
 	uint32_t replies_max;
 	uint32_t done_max;
 	bool at_least_once;
+	bool one_way;
 	bool unknown_resend;
 	bool freeze_enabled;
 	uint64_t first_id;

@@ -208,6 +208,7 @@ class nd_homa_config(Struct):
     replies_max: int
     done_max: int
     at_least_once: bool
+    one_way: bool
     unknown_resend: bool
     freeze_enabled: bool
     first_id: int

@@ -155,6 +155,7 @@ static const struct field config_fields[] = {
 	CONFIG_HOMA(need_ack_ns),
 	CONFIG_HOMA(need_acks_max),
 	CONFIG_HOMA(at_least_once),
+	CONFIG_HOMA(one_way),
 	CONFIG_HOMA(unknown_resend),
 	CONFIG_HOMA(first_id),
 	CONFIG_HOMA(incast_rpcs),

@@ -84,6 +84,8 @@ struct nd_homa_config {
 
 	/* Semantics. */
 	bool at_least_once;   /* the paper's: no ACKs, no memory, a late duplicate runs again */
+	bool one_way;         /* the simulations': requests get no response; their client is done
+			       * when the last byte is sent. Needs a network that loses nothing. */
 	bool unknown_resend;  /* the paper's: RESEND of an unknown RPC is answered by RESEND */
 	bool freeze_enabled;  /* debug: FREEZE packets are obeyed, see nd_homa_frozen() */
 	uint64_t first_id;    /* of our RPCs, 0 = from the seed; must not repeat within done_ns */

@@ -110,6 +110,11 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 
 	if (!rpc || rpc->state != ND_HOMA_SERVICE || rpc->events & EVENT_REQUEST)
 		return -ENOENT;
+	rpc->cookie = command->cookie;
+	if (homa->config.one_way) {
+		nd_homa_rpc_close(homa, rpc, EVENT_SENT, 0, now);
+		return 0;
+	}
 	result = check_length(homa, nd_homa_peer_at(homa, rpc->peer), command->bytes);
 	if (result)
 		return result;
@@ -119,7 +124,6 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 		homa->counters.incast_limited++;
 	}
 	rpc->state = ND_HOMA_REPLYING;
-	rpc->cookie = command->cookie;
 	rpc->deadline = deadline_of(command);
 	nd_homa_out_begin(homa, rpc, command->payload, command->bytes, unscheduled);
 	nd_homa_timer_start(homa, rpc, now);

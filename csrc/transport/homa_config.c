@@ -172,6 +172,8 @@ static const char *check_limits(const struct nd_homa_config *c)
 		    "resend_ns and need_ack_ns must be above 0, need_ack_ns_max not below need_ack_ns");
 	REFUSE_WHEN(c->resends_max == 0 || c->resends_max > 250 || c->need_acks_max > 250,
 		    "resends_max must be 1..250, need_acks_max 0..250");
+	REFUSE_WHEN(c->one_way && !c->at_least_once,
+		    "one_way needs at_least_once: without a response nothing can be acknowledged");
 	REFUSE_WHEN(!c->at_least_once && c->done_ns < silence_ns(c),
 		    "done_ns must be above resend_ns * (resends_max + 1): a client that still asks would "
 		    "run its request again");

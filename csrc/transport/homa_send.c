@@ -150,12 +150,16 @@ static void finish_data(struct nd_homa *homa, struct nd_homa_rpc *rpc, struct nd
 	(&homa->counters.priority_bytes_0)[packet->priority] += packet->wire_bytes;
 }
 
-/* A response went out whole for the first time. */
-static void response_sent(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+/* All of a message was sent, perhaps again. */
+static void message_sent(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 {
-	rpc->state = ND_HOMA_UNACKED;
-	if (homa->config.at_least_once)
-		nd_homa_rpc_close(homa, rpc, EVENT_SENT, 0, now);
+	if (rpc->state == ND_HOMA_REPLYING) {
+		rpc->state = ND_HOMA_UNACKED;
+		if (homa->config.at_least_once)
+			nd_homa_rpc_close(homa, rpc, EVENT_SENT, 0, now);
+	} else if (rpc->state == ND_HOMA_OUTGOING && homa->config.one_way) {
+		nd_homa_rpc_close(homa, rpc, EVENT_RESPONSE, 0, now);
+	}
 }
 
 bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns now)
@@ -180,7 +184,7 @@ bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns
 			(uint64_t)packet->payload_bytes * homa->config.send_fifo_permille;
 	rpc->quiet_since = now;
 	nd_homa_out_ready(homa, rpc);
-	if (rpc->state == ND_HOMA_REPLYING && rpc->out.sent == rpc->out.bytes)
-		response_sent(homa, rpc, now);
+	if (rpc->out.sent == rpc->out.bytes)
+		message_sent(homa, rpc, now);
 	return true;
 }

@@ -36,6 +36,9 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
     "run": Command("ndpstack.cli._run", "Run a scenario and report what happened"),
     "sweep": Command("ndpstack.cli._sweep", "Run a scenario at many points, in processes"),
+    "reproduce": Command(
+        "ndpstack.cli._reproduce", "Run the papers' experiments beside their numbers"
+    ),
     "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 

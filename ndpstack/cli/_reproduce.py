@@ -1,0 +1,116 @@
+"""`ndpstack reproduce`: runs the papers' experiments and puts our numbers beside theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+from ndpstack.cli._exit import Exit
+from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
+from ndpstack.reproduce._report import as_dict, draw, markdown, table
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ndpstack.reproduce import Experiment
+
+Done = tuple[Outcome, float]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="experiments, such as E-N03")
+    parser.add_argument("--quick", action="store_true", help="a part of each, within minutes")
+    parser.add_argument("--all", action="store_true", help="every experiment, in full")
+    parser.add_argument("--list", action="store_true", help="list the experiments and their cost")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="experiments at a time (default: %(default)s)",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write figures and tables there")
+
+
+def _chosen(arguments: argparse.Namespace) -> list[Experiment]:
+    if arguments.ids and arguments.all:
+        raise UserError("give experiments or --all, not both")
+    if arguments.ids:
+        return [find(identifier) for identifier in arguments.ids]
+    if arguments.all:
+        return list(EXPERIMENTS.values())
+    if arguments.quick:
+        return [experiment for experiment in EXPERIMENTS.values() if experiment.quick]
+    raise UserError("say which experiments: ids, --quick or --all; --list names them")
+
+
+def _run(identifier: str, effort: Effort) -> Done:
+    outcome = Outcome()
+    before = time.process_time()
+    find(identifier).run(effort, outcome)
+    return outcome, time.process_time() - before
+
+
+def _run_all(chosen: list[Experiment], effort: Effort, jobs: int) -> dict[str, Done]:
+    done: dict[str, Done] = {}
+    with ProcessPoolExecutor(max(1, min(jobs, len(chosen)))) as pool:
+        futures = {pool.submit(_run, item.id, effort): item for item in chosen}
+        for future in as_completed(futures):
+            item = futures[future]
+            done[item.id] = future.result()
+            outcome, seconds = done[item.id]
+            word = "ok" if outcome.passed else "MISS"
+            print(
+                f"[{len(done)}/{len(chosen)}] {item.id} {item.title}: {word}, {seconds:.0f} CPU s",
+                file=sys.stderr,
+            )
+    return done
+
+
+def _write(folder: Path, done: dict[str, Done]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for identifier, (outcome, _) in done.items():
+        for number, figure in enumerate(outcome.figures):
+            draw(figure, folder / f"{identifier}-{number}.svg")
+    results = [
+        ((find(identifier), outcome), seconds) for identifier, (outcome, seconds) in done.items()
+    ]
+    (folder / "reproduction.md").write_text(markdown(results))
+
+
+def _list() -> None:
+    for experiment in EXPERIMENTS.values():
+        mark = "quick" if experiment.quick else ""
+        print(
+            f"{experiment.id}  {experiment.cost_s:6.0f} CPU s  {mark:5}  {experiment.title} "
+            f"({experiment.source})"
+        )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs what was asked for; fails when a number lies outside its band."""
+    if arguments.list:
+        _list()
+        return Exit.OK
+    chosen = _chosen(arguments)
+    effort = Effort.QUICK if arguments.quick else Effort.FULL
+    if effort is Effort.FULL:
+        cost = sum(experiment.cost_s for experiment in chosen)
+        print(f"about {cost / 60:.0f} CPU minutes on one core", file=sys.stderr)
+    finished = _run_all(chosen, effort, arguments.jobs)
+    done = {experiment.id: finished[experiment.id] for experiment in chosen}
+    if arguments.out:
+        _write(arguments.out, done)
+    results = [(find(identifier), outcome) for identifier, (outcome, _) in done.items()]
+    if arguments.json:
+        entries = [as_dict(result, done[result[0].id][1]) for result in results]
+        print(json.dumps({"schema_version": 1, "experiments": entries}))
+    else:
+        print(table(results))
+    return Exit.OK if all(outcome.passed for _, outcome in results) else Exit.FAILED

@@ -1,0 +1,27 @@
+"""`ndpstack reproduce`: the papers' experiments, their numbers beside ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+from ndpstack.reproduce._experiment import Check as Check
+from ndpstack.reproduce._experiment import Effort as Effort
+from ndpstack.reproduce._experiment import Outcome as Outcome
+from ndpstack.reproduce._homa import EXPERIMENTS as _HOMA
+
+if TYPE_CHECKING:
+    from ndpstack.reproduce._experiment import Experiment as Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for experiment in _HOMA}
+
+
+def find(identifier: str) -> Experiment:
+    """The experiment with that id.
+
+    Raises:
+        UserError: There is none; the text lists them.
+    """
+    if identifier not in EXPERIMENTS:
+        raise UserError(f"no experiment {identifier!r}; there are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[identifier]
