@@ -570,6 +570,8 @@ const char *nd_swarm_host_audit(struct nd_swarm *swarm, uint32_t index)
 		if (!endpoint->protocol)
 			continue;
 		wrong = endpoint->protocol->ops->audit(endpoint->memory);
+		if (!wrong)
+			wrong = nd_swarm_memory_audit(&endpoint->rx);
 		if (wrong)
 			return wrong;
 	}

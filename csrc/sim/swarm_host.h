@@ -6,6 +6,7 @@
 #ifndef ND_SIM_SWARM_HOST_H
 #define ND_SIM_SWARM_HOST_H
 
+#include "base/arena.h"
 #include "base/rng.h"
 #include "sim/swarm_options.h"
 #include "transport/transport.h"
@@ -50,6 +51,8 @@ struct nd_swarm_memory {
 	struct nd_swarm_block *blocks;
 	uint32_t count;
 	uint64_t used[ND_SWARM_APPS_MAX];
+	struct nd_arena arenas[ND_SWARM_APPS_MAX];
+	uint8_t *regions[ND_SWARM_APPS_MAX]; /* of the arenas, NULL: not used yet */
 };
 
 struct nd_swarm_endpoint {

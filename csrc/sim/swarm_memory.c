@@ -14,19 +14,70 @@ struct nd_swarm_block {
 	uint8_t *data;
 };
 
+#define ARENA_BLOCK_BYTES 256
+#define ARENA_BYTES_MIN (UINT32_C(1) << 16)
+
+/* One message of the longest kind always fits once all others are given back. */
+static uint32_t region_bytes(const struct nd_swarm *swarm)
+{
+	uint32_t bytes = ARENA_BYTES_MIN;
+
+	while (bytes < swarm->options.message_max)
+		bytes *= 2;
+	return bytes;
+}
+
+static struct nd_arena *arena_of(struct nd_swarm_memory *memory, uint16_t app)
+{
+	uint32_t bytes = region_bytes(memory->swarm);
+	uint8_t *region = memory->regions[app];
+
+	if (region)
+		return &memory->arenas[app];
+	region = malloc(bytes + nd_arena_bytes(bytes, ARENA_BLOCK_BYTES));
+	nd_assert(region != NULL);
+	memory->regions[app] = region;
+	nd_arena_init(&memory->arenas[app], region + bytes, region, bytes, ARENA_BLOCK_BYTES);
+	return &memory->arenas[app];
+}
+
+static uint8_t *take_data(struct nd_swarm_memory *memory, uint16_t app, uint32_t bytes)
+{
+	uint64_t limit = (uint64_t)memory->swarm->options.credit_kib << 10;
+	uint8_t *data;
+
+	if (memory->swarm->options.arena)
+		return nd_arena_get(arena_of(memory, app), bytes);
+	if (memory->used[app] + bytes > limit)
+		return NULL;
+	data = malloc(bytes ? bytes : 1);
+	nd_assert(data != NULL);
+	return data;
+}
+
+static void give_data(struct nd_swarm_memory *memory, uint16_t app, uint8_t *data)
+{
+	if (!memory->swarm->options.arena)
+		free(data);
+	else if (nd_arena_put(&memory->arenas[app], data) != 0)
+		nd_swarm_fail(memory->swarm, "host %" PRIu32 ": the arena does not know a block",
+			      memory->host);
+}
+
 static uint8_t *get(void *context, uint16_t app, uint32_t bytes)
 {
 	struct nd_swarm_memory *memory = context;
 	struct nd_swarm *swarm = memory->swarm;
-	uint64_t limit = (uint64_t)swarm->options.credit_kib << 10;
 	struct nd_swarm_block *block;
+	uint8_t *data;
 
 	if (app >= swarm->options.apps) {
 		nd_swarm_fail(swarm, "host %" PRIu32 ": memory for application %u, which is none",
 			      memory->host, app);
 		return NULL;
 	}
-	if (memory->used[app] + bytes > limit)
+	data = take_data(memory, app, bytes);
+	if (!data)
 		return NULL;
 	block = malloc(sizeof(*block));
 	nd_assert(block != NULL);
@@ -35,9 +86,8 @@ static uint8_t *get(void *context, uint16_t app, uint32_t bytes)
 		.link = &memory->blocks,
 		.bytes = bytes,
 		.app = app,
-		.data = malloc(bytes ? bytes : 1),
+		.data = data,
 	};
-	nd_assert(block->data != NULL);
 	if (block->next)
 		block->next->link = &block->next;
 	memory->blocks = block;
@@ -63,7 +113,7 @@ static void drop(struct nd_swarm_memory *memory, struct nd_swarm_block *block)
 	memory->used[block->app] -= block->bytes;
 	memory->count--;
 	memset(block->data, 0xdb, block->bytes);
-	free(block->data);
+	give_data(memory, block->app, block->data);
 	free(block);
 }
 
@@ -99,6 +149,19 @@ void nd_swarm_memory_reset(struct nd_swarm_memory *memory)
 {
 	while (memory->blocks)
 		drop(memory, memory->blocks);
+	for (uint32_t app = 0; app < ND_SWARM_APPS_MAX; app++) {
+		free(memory->regions[app]);
+		memory->regions[app] = NULL;
+	}
+}
+
+const char *nd_swarm_memory_audit(const struct nd_swarm_memory *memory)
+{
+	for (uint32_t app = 0; app < ND_SWARM_APPS_MAX; app++) {
+		if (memory->regions[app] && !nd_arena_check(&memory->arenas[app]))
+			return "the arena of received messages is broken";
+	}
+	return NULL;
 }
 
 bool nd_swarm_memory_has(const struct nd_swarm_memory *memory, uint32_t app,

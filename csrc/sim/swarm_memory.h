@@ -12,6 +12,9 @@ void nd_swarm_memory_open(struct nd_swarm *swarm, uint32_t host,
 /* Frees every block that is still out, as the death of a host does. */
 void nd_swarm_memory_reset(struct nd_swarm_memory *memory);
 
+/* NULL, or what is wrong with an arena. */
+const char *nd_swarm_memory_audit(const struct nd_swarm_memory *memory);
+
 /* True when payload is the start of a block of that application that is out. */
 bool nd_swarm_memory_has(const struct nd_swarm_memory *memory, uint32_t app,
 			 const uint8_t *payload, uint32_t bytes);

@@ -111,6 +111,7 @@ static void draw_host_faults(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->reader_us = sometimes(rng, 40, 5, 5000);
 	o->server_us = sometimes(rng, 50, 1, 5000);
 	o->credit_kib = nd_rng_below(rng, 3) ? 65536 : spread(rng, 64, 1024);
+	o->arena = nd_rng_coin(rng);
 	o->dead_hosts = o->hosts > 2 && nd_rng_below(rng, 6) == 0;
 }
 

@@ -58,6 +58,7 @@ enum { ND_SWARM_NDP = 1 << 0, ND_SWARM_HOMA = 1 << 1 };
 	X(reader_us, 0, "Longest time that an application keeps a received message.") \
 	X(server_us, 0, "Longest time that a server takes to reply.") \
 	X(credit_kib, 65536, "Memory of an application for received messages.") \
+	X(arena, 0, "1: that memory is a buddy arena, as on a real host, and may be fragmented.") \
 	X(actions, 40, "Things that the applications do, all together.") \
 	X(action_ns, 20000, "Mean time between two of them.") \
 	X(message_max, 65536, "Largest message, bytes.") \

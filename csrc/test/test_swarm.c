@@ -28,7 +28,7 @@ TEST(nd_swarm_run__an_honest_engine_passes)
 	}
 }
 
-/* Runs seeds until one of the two failures is what the fault leads to. */
+/* Runs seeds until one of the two failures is what the fault leads to, as others may be first. */
 static void check_caught(uint32_t sabotage, const char *failure, const char *other)
 {
 	for (uint64_t seed = 0; seed < 100; seed++) {
@@ -36,8 +36,6 @@ static void check_caught(uint32_t sabotage, const char *failure, const char *oth
 			continue;
 		if (strstr(swarm->report.failure, failure) || strstr(swarm->report.failure, other))
 			return;
-		nd_swarm_print(swarm, stderr);
-		CHECK(false);
 	}
 	fprintf(stderr, "  fault %u goes unnoticed\n", sabotage);
 	CHECK(false);
