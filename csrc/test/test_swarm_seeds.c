@@ -32,6 +32,15 @@ TEST(homa_seed_9773__small_grants_made_small_packets)
 	CHECK(swarm->report.time < 10 * ND_SEC);
 }
 
+/* A server that was busy with other messages looked dead to the client of a short one. */
+TEST(homa_seed_812__busy_servers_looked_dead)
+{
+	swarm_run(ND_SWARM_HOMA, 812,
+		  "hosts=8 link_mbps=100 delay_ns=50 mtu=576 buffer_packets=2 loss_ppm=91107"
+		  " corrupt_ppm=1 server_us=1 actions=30 action_ns=2031 message_max=163592"
+		  " cancel_percent=2 config=1633459238");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

@@ -89,6 +89,9 @@ static void answer_resend(struct nd_homa *homa, struct nd_homa_rpc *rpc,
 	} else {
 		nd_homa_control_want(homa, rpc, CONTROL_BUSY);
 	}
+	/* The answer may have to wait for messages that go first: that is not to look like silence. */
+	if (homa->ready.count > 1)
+		nd_homa_control_want(homa, rpc, CONTROL_BUSY);
 }
 
 static void receive_resend(struct nd_homa *homa, struct nd_homa_peer *peer,
