@@ -57,6 +57,15 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before
 {
 	uint64_t crc = ~before;
 
+	for (; bytes >= 32; bytes -= 32, at += 32) {
+		uint64_t words[4];
+
+		memcpy(words, at, sizeof(words));
+		crc = __builtin_ia32_crc32di(crc, words[0]);
+		crc = __builtin_ia32_crc32di(crc, words[1]);
+		crc = __builtin_ia32_crc32di(crc, words[2]);
+		crc = __builtin_ia32_crc32di(crc, words[3]);
+	}
 	for (; bytes >= 8; bytes -= 8, at += 8) {
 		uint64_t word;
 

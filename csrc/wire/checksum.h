@@ -25,11 +25,11 @@ uint64_t nd_checksum_add(uint64_t sum, const void *data, size_t bytes);
 /* 16 bits, not complemented, in memory order. */
 static inline uint16_t nd_checksum_fold(uint64_t sum)
 {
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 16) + (uint16_t)sum;
-	sum = (sum >> 16) + (uint16_t)sum;
-	return (uint16_t)sum;
+	uint32_t half;
+
+	/* Adding the swapped halves leaves their sum, carry included, in the upper one. */
+	half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+	return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
 }
 
 /* Sum of an IPv4 header without options, which its checksum makes 0xffff. */

@@ -3,37 +3,49 @@
 #include "wire/frame.h"
 
 #include "base/crc32c.h"
-#include "base/rng.h"
 #include "wire/layout.h"
 
-struct sizes {
-	uint32_t network;   /* Ethernet */
-	uint32_t transport; /* ... and IP */
-	uint32_t message;   /* ... and UDP: where the NDP or Homa header begins */
-	uint32_t payload;   /* ... and that header; message again when there is no such type */
+/* What decides where things lie. Known to the compiler for the usual shapes, see encode(). */
+struct shape {
+	uint8_t protocol; /* enum nd_protocol */
+	bool v4;
+	bool tagged;
+	bool udp;
 };
 
-static bool in_udp(const struct nd_frame_config *config, uint8_t protocol)
+ND_INLINE struct shape shape_of(const struct nd_frame_config *config,
+				const struct nd_frame_peer *peer, uint8_t protocol)
 {
-	return protocol == ND_PROTO_NDP || config->homa_in_udp;
+	return (struct shape){
+		.protocol = protocol,
+		.v4 = nd_ip_is_v4(peer->source),
+		.tagged = peer->vlan != ND_ETH_VLAN_NONE,
+		.udp = protocol == ND_PROTO_NDP || config->homa_in_udp,
+	};
 }
 
-static struct sizes sizes_of(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
-			     uint8_t protocol, uint8_t type)
+/* Offsets of the IP header, of what follows it, and of the NDP or Homa header. */
+ND_INLINE uint32_t network_at(struct shape shape)
 {
-	struct sizes sizes = { .network = ND_ETH_BYTES };
+	return ND_ETH_BYTES + (shape.tagged ? ND_ETH_TAG_BYTES : 0);
+}
 
-	if (peer->vlan != ND_ETH_VLAN_NONE)
-		sizes.network += ND_ETH_TAG_BYTES;
-	sizes.transport = sizes.network +
-			  (nd_ip_is_v4(peer->source) ? ND_IPV4_BYTES : ND_IPV6_BYTES);
-	sizes.message = sizes.transport + (in_udp(config, protocol) ? ND_UDP_BYTES : 0);
-	sizes.payload = sizes.message;
+ND_INLINE uint32_t transport_at(struct shape shape)
+{
+	return network_at(shape) + (shape.v4 ? ND_IPV4_BYTES : ND_IPV6_BYTES);
+}
+
+ND_INLINE uint32_t message_at(struct shape shape)
+{
+	return transport_at(shape) + (shape.udp ? ND_UDP_BYTES : 0);
+}
+
+/* Bytes of the NDP or Homa header, 0 when there is no such type. */
+ND_INLINE uint32_t header_bytes(uint8_t protocol, uint8_t type)
+{
 	if (protocol == ND_PROTO_NDP)
-		sizes.payload += ND_NDP_HEADER_BYTES;
-	else if (protocol == ND_PROTO_HOMA)
-		sizes.payload += nd_homa_header_bytes(type);
-	return sizes;
+		return ND_NDP_HEADER_BYTES;
+	return protocol == ND_PROTO_HOMA ? nd_homa_header_bytes(type) : 0;
 }
 
 static uint32_t link_bytes(const struct nd_frame_config *config, uint32_t bytes)
@@ -44,59 +56,67 @@ static uint32_t link_bytes(const struct nd_frame_config *config, uint32_t bytes)
 uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			   uint8_t protocol, uint8_t type)
 {
-	return link_bytes(config, sizes_of(config, peer, protocol, type).payload);
+	struct shape shape = shape_of(config, peer, protocol);
+
+	return link_bytes(config, message_at(shape) + header_bytes(protocol, type));
 }
 
-static uint8_t traffic_class(const struct nd_frame_config *config, const struct nd_packet *packet)
+ND_INLINE uint8_t traffic_class(const struct nd_frame_config *config,
+				const struct nd_packet *packet, uint8_t protocol)
 {
-	uint32_t ecn = packet->marks & ND_MARK_CE ? ND_IP_CE :
-		       packet->marks & ND_MARK_ECT ? ND_IP_ECT0 : 0;
+	static const uint8_t ecn[4] = {
+		[ND_MARK_ECT] = ND_IP_ECT0,
+		[ND_MARK_CE] = ND_IP_CE,
+		[ND_MARK_ECT | ND_MARK_CE] = ND_IP_CE,
+	};
 	uint32_t dscp;
 
-	if (packet->protocol == ND_PROTO_HOMA)
+	if (protocol == ND_PROTO_HOMA)
 		dscp = config->dscp_homa[packet->priority & (ND_HOMA_PRIORITIES - 1)];
 	else if (packet->type != ND_NDP_DATA)
 		dscp = config->dscp_control;
-	else if (packet->marks & ND_MARK_TRIMMED)
+	else if (ND_UNLIKELY(packet->marks & ND_MARK_TRIMMED))
 		dscp = packet->marks & ND_MARK_LAST_HOP ? config->dscp_trimmed_last_hop :
 							  config->dscp_trimmed;
 	else
 		dscp = packet->marks & ND_MARK_TRIMMABLE ? config->dscp_trimmable : config->dscp_data;
-	return (uint8_t)(dscp << ND_IP_DSCP_SHIFT | ecn);
+	return (uint8_t)(dscp << ND_IP_DSCP_SHIFT | ecn[packet->marks & (ND_MARK_ECT | ND_MARK_CE)]);
 }
 
-static uint16_t source_port(const struct nd_frame_config *config, uint16_t path)
+ND_INLINE uint16_t source_port(const struct nd_frame_config *config, uint16_t path)
 {
-	return (uint16_t)(config->source_port_first + path % config->source_port_count);
+	/* The usual count needs no division. */
+	if (ND_UNLIKELY(path >= config->source_port_count))
+		path %= config->source_port_count;
+	return (uint16_t)(config->source_port_first + path);
 }
 
 /* Ethernet, IP and UDP around a message that ends at bytes. */
-static void encode_around(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
-			  const struct nd_packet *packet, const struct sizes *sizes, uint32_t bytes,
-			  uint8_t *out)
+ND_INLINE void encode_around(const struct nd_frame_config *config,
+			     const struct nd_frame_peer *peer, const struct nd_packet *packet,
+			     struct shape shape, uint32_t bytes, uint8_t *out)
 {
-	bool v4 = sizes->transport - sizes->network == ND_IPV4_BYTES;
-	bool udp = sizes->message != sizes->transport;
 	uint16_t port = source_port(config, packet->path);
 	struct nd_ip ip = {
-		.payload_bytes = bytes - sizes->transport,
-		.flow_label = udp ? port : 0,
-		.version = v4 ? 4 : 6,
-		.protocol = udp ? ND_UDP_PROTOCOL : ND_HOMA_PROTOCOL,
-		.traffic_class = traffic_class(config, packet),
+		.payload_bytes = bytes - transport_at(shape),
+		.flow_label = shape.udp ? port : 0,
+		.version = shape.v4 ? 4 : 6,
+		.protocol = shape.udp ? ND_UDP_PROTOCOL : ND_HOMA_PROTOCOL,
+		.traffic_class = traffic_class(config, packet, shape.protocol),
 		.hop_limit = config->hop_limit,
 	};
 
 	memcpy(out + ND_ETH_TARGET_AT, peer->target_mac, ND_ETH_ADDRESS_BYTES);
 	memcpy(out + ND_ETH_SOURCE_AT, peer->source_mac, ND_ETH_ADDRESS_BYTES);
-	nd_eth_encode(v4 ? ND_ETH_TYPE_IPV4 : ND_ETH_TYPE_IPV6, peer->vlan,
+	nd_eth_encode(shape.v4 ? ND_ETH_TYPE_IPV4 : ND_ETH_TYPE_IPV6,
+		      shape.tagged ? peer->vlan : ND_ETH_VLAN_NONE,
 		      config->pcp[packet->priority & 7], out);
-	nd_ip_encode(&ip, peer->source, peer->target, out + sizes->network);
-	if (udp)
+	nd_ip_encode(&ip, peer->source, peer->target, out + network_at(shape));
+	if (shape.udp)
 		nd_udp_encode(port,
-			      packet->protocol == ND_PROTO_NDP ? config->ndp_port :
-								 config->homa_port,
-			      bytes - sizes->message, out + sizes->transport);
+			      shape.protocol == ND_PROTO_NDP ? config->ndp_port :
+							       config->homa_port,
+			      bytes - message_at(shape), out + transport_at(shape));
 }
 
 static void put_payload(const struct nd_packet *packet, uint8_t *out, uint32_t bytes)
@@ -108,40 +128,53 @@ static void put_payload(const struct nd_packet *packet, uint8_t *out, uint32_t b
 }
 
 /* The addresses in an IP header, source first. */
-static const uint8_t *addresses_in(const uint8_t *ip, uint32_t version)
+ND_INLINE const uint8_t *addresses_in(const uint8_t *ip, bool v4)
 {
-	return ip + (version == 4 ? ND_IPV4_ADDRESSES_AT : ND_IPV6_ADDRESSES_AT);
+	return ip + (v4 ? ND_IPV4_ADDRESSES_AT : ND_IPV6_ADDRESSES_AT);
+}
+
+ND_INLINE uint32_t encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+			  const struct nd_packet *packet, struct shape shape, uint8_t *out,
+			  uint32_t room)
+{
+	const uint8_t *addresses = addresses_in(out + network_at(shape), shape.v4);
+	uint32_t payload = packet->marks & ND_MARK_TRIMMED ? 0 : packet->payload_bytes;
+	uint32_t header = header_bytes(shape.protocol, packet->type);
+	uint8_t *message = out + message_at(shape);
+	uint32_t bytes = message_at(shape) + header + payload;
+
+	if (ND_UNLIKELY(header == 0 || bytes > room || bytes - network_at(shape) > UINT16_MAX))
+		return 0;
+	encode_around(config, peer, packet, shape, bytes, out);
+	if (payload)
+		put_payload(packet, message + header, payload);
+	if (shape.protocol == ND_PROTO_NDP) {
+		nd_ndp_encode(packet, shape.v4 ? 0 : nd_ndp_check_seed(addresses),
+			      payload ? nd_crc32c(message + header, payload) : 0, message);
+		return bytes;
+	}
+	nd_homa_encode(packet, message);
+	if (config->homa_checksum)
+		nd_homa_fill_checksum(message, bytes - message_at(shape), addresses,
+				      shape.v4 ? 8 : 32);
+	return bytes;
 }
 
 uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			 const struct nd_packet *packet, uint8_t *out, uint32_t room)
 {
-	struct sizes sizes = sizes_of(config, peer, packet->protocol, packet->type);
-	uint32_t payload = packet->marks & ND_MARK_TRIMMED ? 0 : packet->payload_bytes;
-	uint32_t bytes = sizes.payload + payload;
-	uint32_t version = sizes.transport - sizes.network == ND_IPV4_BYTES ? 4 : 6;
-	const uint8_t *addresses = addresses_in(out + sizes.network, version);
+	struct shape shape = shape_of(config, peer, packet->protocol);
 
-	if (sizes.payload == sizes.message || bytes > room || bytes - sizes.network > UINT16_MAX)
-		return 0;
-	encode_around(config, peer, packet, &sizes, bytes, out);
-	if (payload)
-		put_payload(packet, out + sizes.payload, payload);
-	if (packet->protocol == ND_PROTO_NDP) {
-		nd_ndp_encode(packet, version == 4 ? 0 : nd_ndp_check_seed(addresses),
-			      payload ? nd_crc32c(out + sizes.payload, payload) : 0,
-			      out + sizes.message);
-		return bytes;
+	/* The same code, once with its branches on the shape decided: a quarter shorter. */
+	if (shape.protocol == ND_PROTO_NDP && shape.v4 && !shape.tagged) {
+		shape = (struct shape){ .protocol = ND_PROTO_NDP, .v4 = true, .udp = true };
+		return encode(config, peer, packet, shape, out, room);
 	}
-	nd_homa_encode(packet, out + sizes.message);
-	if (config->homa_checksum)
-		nd_homa_fill_checksum(out + sizes.message, bytes - sizes.message, addresses,
-				      version == 4 ? 8 : 32);
-	return bytes;
+	return encode(config, peer, packet, shape, out, room);
 }
 
 /* The packet of a frame that is not ours. */
-static void decode_other(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,
+ND_INLINE void decode_other(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,
 			 const struct nd_layout *layout, struct nd_packet *packet)
 {
 	uint32_t ecn = layout->ip.traffic_class & ND_IP_ECN_MASK;
@@ -168,20 +201,32 @@ static void decode_other(const struct nd_frame_config *config, const uint8_t *in
 	packet->payload = NULL;
 }
 
-static uint16_t flow_of(uint64_t id, const uint8_t *addresses, uint32_t version)
+/* Forgets what decoding a message had begun; reads the layout again to keep it off the hot path. */
+__attribute__((cold, noinline)) static void decode_failed(const struct nd_frame_config *config,
+							   const uint8_t *in, uint32_t bytes,
+							   struct nd_packet *packet)
+{
+	struct nd_layout layout;
+
+	nd_layout_read(config, in, bytes, &layout);
+	decode_other(config, in, bytes, &layout, packet);
+}
+
+/* Enough to spread connections: the golden ratio carries every bit up. */
+ND_INLINE uint16_t flow_of(uint64_t id, const uint8_t *addresses, uint32_t version)
 {
 	uint64_t ends = nd_get_u64(addresses);
 
 	if (version == 6)
 		ends = nd_get_u64(addresses + 8) * 3 + nd_get_u64(addresses + 24);
-	return (uint16_t)(nd_mix64(id ^ ends) >> 48);
+	return (uint16_t)(((id ^ ends) * UINT64_C(0x9e3779b97f4a7c15)) >> 48);
 }
 
-static enum nd_wire_error decode_ndp(const struct nd_frame_config *config, const uint8_t *in,
+ND_INLINE enum nd_wire_error decode_ndp(const struct nd_frame_config *config, const uint8_t *in,
 				     const struct nd_layout *layout, struct nd_packet *packet)
 {
 	const uint8_t *header = in + layout->message_at;
-	const uint8_t *addresses = addresses_in(in + layout->ip_at, layout->ip.version);
+	const uint8_t *addresses = addresses_in(in + layout->ip_at, layout->ip.version == 4);
 	uint32_t seed = layout->ip.version == 4 ? 0 : nd_ndp_check_seed(addresses);
 	uint32_t dscp = layout->ip.traffic_class >> ND_IP_DSCP_SHIFT;
 	enum nd_wire_error error;
@@ -220,18 +265,18 @@ static uint8_t homa_priority(const struct nd_frame_config *config, uint8_t traff
 	return guess;
 }
 
-static bool homa_checksum_holds(const struct nd_frame_config *config, const uint8_t *in,
+ND_INLINE bool homa_checksum_holds(const struct nd_frame_config *config, const uint8_t *in,
 				const struct nd_layout *layout, const struct nd_packet *packet)
 {
 	if (config->verify == ND_FRAME_VERIFY_NONE ||
 	    (config->verify == ND_FRAME_VERIFY_OURS && packet->homa.speaker != ND_HOMA_SPEAKER))
 		return true;
 	return nd_homa_checksum_holds(in + layout->message_at, layout->end - layout->message_at,
-				      addresses_in(in + layout->ip_at, layout->ip.version),
+				      addresses_in(in + layout->ip_at, layout->ip.version == 4),
 				      layout->ip.version == 4 ? 8 : 32);
 }
 
-static enum nd_wire_error decode_homa(const struct nd_frame_config *config, const uint8_t *in,
+ND_INLINE enum nd_wire_error decode_homa(const struct nd_frame_config *config, const uint8_t *in,
 				      const struct nd_layout *layout, struct nd_packet *packet)
 {
 	enum nd_wire_error error;
@@ -244,7 +289,7 @@ static enum nd_wire_error decode_homa(const struct nd_frame_config *config, cons
 	packet->header_bytes = packet->wire_bytes;
 	packet->priority = homa_priority(config, layout->ip.traffic_class);
 	packet->flow = flow_of(packet->homa.sender_id,
-			       addresses_in(in + layout->ip_at, layout->ip.version),
+			       addresses_in(in + layout->ip_at, layout->ip.version == 4),
 			       layout->ip.version);
 	if (layout->udp)
 		packet->path = (uint16_t)(nd_get_u16(in + layout->message_at - ND_UDP_BYTES) -
@@ -254,7 +299,7 @@ static enum nd_wire_error decode_homa(const struct nd_frame_config *config, cons
 	return ND_WIRE_OK;
 }
 
-static void decode_peer(const uint8_t *in, const struct nd_layout *layout,
+ND_INLINE void decode_peer(const uint8_t *in, const struct nd_layout *layout,
 			struct nd_frame_peer *peer)
 {
 	memcpy(peer->source_mac, in + ND_ETH_SOURCE_AT, ND_ETH_ADDRESS_BYTES);
@@ -263,12 +308,12 @@ static void decode_peer(const uint8_t *in, const struct nd_layout *layout,
 	peer->vlan = layout->eth.vlan;
 }
 
-enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in,
-				   uint32_t bytes, struct nd_frame_peer *peer,
-				   struct nd_packet *packet)
+ND_INLINE enum nd_wire_error decode(const struct nd_frame_config *config, const uint8_t *in,
+				    uint32_t bytes, bool plain, struct nd_frame_peer *peer,
+				    struct nd_packet *packet)
 {
 	struct nd_layout layout;
-	enum nd_wire_error error = nd_layout_read(config, in, bytes, &layout);
+	enum nd_wire_error error = nd_layout_read_as(config, in, bytes, plain, &layout);
 
 	decode_other(config, in, bytes, &layout, packet);
 	if (error != ND_WIRE_OK || layout.protocol == ND_PROTO_OTHER)
@@ -281,8 +326,17 @@ enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const u
 	else
 		error = decode_homa(config, in, &layout, packet);
 	if (ND_UNLIKELY(error != ND_WIRE_OK))
-		decode_other(config, in, bytes, &layout, packet);
+		decode_failed(config, in, bytes, packet);
 	else if (peer)
 		decode_peer(in, &layout, peer);
 	return error;
+}
+
+enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in,
+				   uint32_t bytes, struct nd_frame_peer *peer,
+				   struct nd_packet *packet)
+{
+	if (ND_LIKELY(nd_layout_is_plain(in, bytes)))
+		return decode(config, in, bytes, true, peer, packet);
+	return decode(config, in, bytes, false, peer, packet);
 }
