@@ -91,7 +91,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	homa->setup = *setup;
 	if (setup->rx)
 		homa->rx = *setup->rx;
-	homa->key = nd_rng_u64(&rng);
+	homa->key = nd_rng_u64(&rng) | 1;
 	homa->next_id = config->first_id ? config->first_id : random_first_id(&rng);
 	homa->newest_peer = ND_NONE;
 	homa->oldest_peer = ND_NONE;

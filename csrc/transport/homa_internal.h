@@ -193,7 +193,7 @@ struct nd_homa {
 	struct nd_setup setup;
 	struct nd_rx_memory rx;  /* copy; get is NULL where no bytes are kept */
 	nd_ns now;               /* of the call in progress */
-	uint64_t key;            /* secret of this endpoint's hashes */
+	uint64_t key;            /* secret odd factor, see nd_homa_key() */
 	uint64_t next_id;
 	uint32_t next_age;
 
@@ -286,12 +286,15 @@ static inline void nd_homa_list_remove(struct nd_homa *homa, struct nd_homa_list
 		nd_homa_rpc_at(homa, link->next)->links[kind].previous = link->previous;
 }
 
-/* An RPC's key in the map: a client's id is unique by itself, a server's with the address only. */
+/*
+ * An RPC's key in the map: a client's id is unique by itself, a server's with the address only. The
+ * factor is secret, so that no peer can choose an id whose key meets that of another's RPC.
+ */
 static inline uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id)
 {
 	if (!(id & 1))
 		return id;
-	return nd_mix64(id ^ homa->key) + (uint64_t)handle * UINT64_C(0x9e3779b97f4a7c15);
+	return id + handle * homa->key;
 }
 
 /* homa_peer.c */

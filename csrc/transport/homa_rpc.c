@@ -99,7 +99,8 @@ void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	homa->rx.put(homa->rx.context, rpc->app, rpc->in.memory, rpc->in.bytes);
 	rpc->in.memory = NULL;
 	rpc->flags &= (uint8_t)~RPC_LEASED;
-	nd_homa_in_feed(homa, rpc->app);
+	if (homa->starved_count)
+		nd_homa_in_feed(homa, rpc->app);
 }
 
 /* A request that the application has not seen needs no answer and no report. */
