@@ -6,11 +6,10 @@
  * not crash, must keep every invariant, must not write outside of a message's memory, and must give
  * all memory back once its application is gone.
  */
+#include "test/fuzz/fuzz.h"
 #include "transport/homa_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CREDIT 300000
 
@@ -170,10 +169,8 @@ static void check(const void *endpoint)
 
 	if (wrong)
 		fprintf(stderr, "%s\n", wrong);
-	nd_assert(wrong == NULL);
+	FUZZ_CHECK(wrong == NULL);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -202,8 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		nd_homa_ops.submit(endpoint, &(struct nd_command){ .kind = ND_COMMAND_DETACH,
 								   .app = app }, now);
 	check(endpoint);
-	nd_assert(held == 0 && credit == CREDIT);
-	nd_assert(((struct nd_homa *)endpoint)->rpcs.used == 0);
+	FUZZ_CHECK(held == 0 && credit == CREDIT);
+	FUZZ_CHECK(((struct nd_homa *)endpoint)->rpcs.used == 0);
 	free(endpoint);
 	return 0;
 }
