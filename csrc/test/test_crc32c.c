@@ -34,6 +34,18 @@ TEST(nd_crc32c__instruction_and_table_agree_at_every_length_and_alignment)
 	}
 }
 
+TEST(nd_crc32c__long_data_in_streams)
+{
+	struct nd_rng rng = nd_rng_make(1, 2);
+	static uint8_t data[9001];
+
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)nd_rng_u64(&rng);
+	for (size_t bytes = 370; bytes < sizeof(data); bytes += 1 + bytes / 40)
+		CHECK_EQ(nd_crc32c_add((uint32_t)bytes, data + bytes % 7, bytes - 7),
+			 nd_crc32c_add_table((uint32_t)bytes, data + bytes % 7, bytes - 7));
+}
+
 TEST(nd_crc32c_add__goes_on_where_it_stopped)
 {
 	static const char text[] = "The quick brown fox jumps over the lazy dog";

@@ -39,6 +39,7 @@ void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t
 
 	if (packet->marks & ND_MARK_BOUNCED)
 		first |= ND_NDP_BOUNCED << 16;
+	/* Wide stores: the check reads them back at once, 8 bytes a step. */
 	nd_put_u64(out, (uint64_t)first << 32 | header->connection);
 	nd_put_u32(out + 8, header->sequence);
 	if (packet->type == ND_NDP_DATA)
@@ -88,47 +89,52 @@ static void take_payload(const uint8_t *in, uint32_t bytes, uint32_t header_byte
 		packet->payload = in + header_bytes;
 }
 
+/* What stands in the header, believed. */
+static inline void take_fields(const uint8_t *in, struct nd_packet *packet)
+{
+	struct nd_ndp_header *header = &packet->ndp;
+
+	packet->rank = 0;
+	packet->payload_bytes = nd_get_u16(in + 28);
+	packet->path = nd_get_u16(in + 26);
+	packet->type = in[0] & 15;
+	packet->flags = in[ND_NDP_FLAGS_AT] & 0x7f;
+	packet->priority = in[ND_NDP_STATE_AT] >> ND_NDP_PRIORITY_SHIFT;
+	if (ND_UNLIKELY(in[ND_NDP_FLAGS_AT] & ND_NDP_BOUNCED))
+		packet->marks |= ND_MARK_BOUNCED;
+	packet->payload = NULL;
+	header->connection = nd_get_u32(in + 4);
+	header->sequence = nd_get_u32(in + 8);
+	header->message_bytes = nd_get_u32(in + 16);
+	header->offset = nd_get_u32(in + 20);
+	header->message = nd_get_u16(in + 24);
+	header->backlog = nd_get_u16(in + 30);
+	if (packet->type == ND_NDP_DATA) {
+		header->service = nd_get_u16(in + 12);
+		header->reserved = 0;
+	} else {
+		header->pull = nd_get_u32(in + 12);
+	}
+}
+
 enum nd_wire_error nd_ndp_decode(const uint8_t *in, uint32_t bytes, uint32_t check_seed,
 				 struct nd_packet *packet)
 {
-	uint64_t first, third, fourth;
 	uint32_t header_bytes;
 	enum nd_wire_error error;
 
 	if (ND_UNLIKELY(bytes < ND_NDP_HEADER_BYTES))
 		return ND_WIRE_ndp_short;
-	first = nd_get_u64(in);
-	if (ND_UNLIKELY(first >> 60 != ND_NDP_VERSION))
+	if (ND_UNLIKELY(in[0] >> 4 != ND_NDP_VERSION))
 		return ND_WIRE_ndp_version;
 	if (ND_UNLIKELY(nd_crc32c_add(check_seed, in, HEADER_CHECK_AT) !=
 			nd_get_u32(in + HEADER_CHECK_AT)))
 		return ND_WIRE_ndp_header_check;
-	header_bytes = (uint32_t)(first >> 32 & 0xff) * 4;
+	header_bytes = in[3] * 4u;
 	if (ND_UNLIKELY(header_bytes < ND_NDP_HEADER_BYTES))
 		return ND_WIRE_ndp_header_length;
-	third = nd_get_u64(in + 16);
-	fourth = nd_get_u64(in + 24);
+	take_fields(in, packet);
 	packet->header_bytes = (uint16_t)nd_min_u32(header_bytes, bytes);
-	packet->payload_bytes = (uint16_t)(fourth >> 16);
-	packet->path = (uint16_t)(fourth >> 32);
-	packet->type = first >> 56 & 15;
-	packet->flags = first >> 48 & 0x7f;
-	packet->priority = (uint8_t)(first >> (40 + ND_NDP_PRIORITY_SHIFT) & 7);
-	packet->marks |= first >> 55 & 1 ? ND_MARK_BOUNCED : 0;
-	packet->payload = NULL;
-	packet->rank = 0;
-	packet->ndp = (struct nd_ndp_header){
-		.connection = (uint32_t)first,
-		.sequence = nd_get_u32(in + 8),
-		.message_bytes = (uint32_t)(third >> 32),
-		.offset = (uint32_t)third,
-		.message = (uint16_t)(fourth >> 48),
-		.backlog = (uint16_t)fourth,
-	};
-	if (packet->type == ND_NDP_DATA)
-		packet->ndp.service = nd_get_u16(in + 12);
-	else
-		packet->ndp.pull = nd_get_u32(in + 12);
 	error = check_meaning(packet);
 	if (error == ND_WIRE_OK)
 		take_payload(in, bytes, packet->header_bytes, packet);
