@@ -115,15 +115,20 @@ class Experiment:
     """CPU seconds of the full run on one core, measured."""
 
 
+def prepare(outcome: Outcome, scenario: str, *overrides: str) -> Simulation:
+    """A shipped scenario, ready to run; the command that repeats it is noted."""
+    words = "".join(f" --set '{item}'" for item in overrides)
+    outcome.commands.append(f"ndpstack run {scenario}{words}")
+    return Simulation(load_scenario(scenario, overrides))
+
+
 def simulate(outcome: Outcome, scenario: str, *overrides: str) -> Simulation:
-    """Runs a shipped scenario to its end and notes the command that repeats it.
+    """Runs a shipped scenario to its end.
 
     Raises:
         UserError: The run stopped early, or an invariant broke.
     """
-    words = "".join(f" --set {item}" for item in overrides)
-    outcome.commands.append(f"ndpstack run {scenario}{words}")
-    simulation = Simulation(load_scenario(scenario, overrides))
+    simulation = prepare(outcome, scenario, *overrides)
     status = simulation.run()
     if status not in (Status.DONE, Status.UNTIL):
         raise UserError(f"{outcome.commands[-1]}: {status.name.lower()}: {simulation.error}")
