@@ -4,8 +4,8 @@
  *
  * The instruction takes three cycles but a new one can start in each, so long data is cut into
  * blocks of three streams that advance side by side; what a stream gave is then carried over the
- * length of the next by table. Tables are computed by the constructor, not written out: 256 lines of
- * numbers prove nothing.
+ * length of the next by table. Tables are computed by the constructor, not written out: 256 lines
+ * of numbers prove nothing.
  */
 #include "base/crc32c.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The format table against the codecs: what encode writes, the table finds, and nothing overlaps. */
+/* The format table against the codecs: what encode writes it finds, and nothing overlaps. */
 #include "base/crc32c.h"
 #include "base/rng.h"
 #include "test/harness.h"

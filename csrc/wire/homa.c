@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Homa's headers to and from bytes, as HomaModule has them; docs/protocol-homa.md has the layout. */
+/* Homa's headers to and from bytes, as HomaModule has them: see docs/protocol-homa.md. */
 #include "wire/homa.h"
 
 #include "wire/bytes.h"

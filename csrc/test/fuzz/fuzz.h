@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fuzz targets share. A target takes arbitrary bytes and traps on a broken promise; `make fuzz`
- * builds all of them with libFuzzer, AddressSanitizer and UBSan and runs each for FUZZ_SECONDS.
+ * What fuzz targets share. A target takes arbitrary bytes and traps on a broken promise; `make
+ * fuzz` builds all with libFuzzer, AddressSanitizer and UBSan and runs each for FUZZ_SECONDS.
  *
  * To add one: csrc/test/fuzz/fuzz_<noun>.c, and its name in nd_fuzz of the noun's meson.build.
  */
