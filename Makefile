@@ -53,8 +53,9 @@ test-python: dev ## Python tests
 	$(BIN)/pytest -n 2
 
 SWARM_MINUTES ?= 1
+SWARM_PROTOCOL ?= homa
 swarm: dev ## Seeds that nobody has run yet, for SWARM_MINUTES
-	$(BIN)/ndpstack swarm --minutes $(SWARM_MINUTES) --shrink
+	$(BIN)/ndpstack swarm --protocol $(SWARM_PROTOCOL) --minutes $(SWARM_MINUTES) --shrink
 
 build-fuzz: $(VENV)/ready
 	test -f $@/build.ninja || CC=clang meson setup $@ -Dbindings=false -Dfuzz=true \
