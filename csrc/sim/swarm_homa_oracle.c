@@ -202,6 +202,10 @@ static void on_failed(struct nd_swarm *swarm, uint32_t host, const struct nd_eve
 		rpc->error = event->error;
 		end_rpc(rpc, ND_SWARM_FAILED);
 		swarm->report.failed++;
+		if (nd_swarm_options_gentle(&swarm->options) && !rpc->cancelled &&
+		    rpc->deadline == ND_NEVER && rpc->port != ND_SWARM_DEAD_PORT)
+			nd_swarm_fail(swarm, "host %" PRIu32 ": RPC %" PRIu32 " failed with %" PRId32
+				      " for no reason", host, index_of(swarm, rpc), event->error);
 		if (rpc->probe)
 			nd_swarm_fail(swarm, "host %" PRIu32 ": RPC %" PRIu32 " failed with %" PRId32
 				      " on a network without faults", host, index_of(swarm, rpc),

@@ -205,6 +205,18 @@ static void on_message(struct nd_swarm *swarm, uint32_t host, const struct nd_ev
 	nd_swarm_host_hold(swarm, host, SLOT, event, key);
 }
 
+/* True when the other application may have closed the connection with something on its way. */
+static bool peer_closed(const struct nd_swarm *swarm, const struct nd_swarm_side *side)
+{
+	for (uint32_t i = 0; i < swarm->ndp.side_count; i++) {
+		const struct nd_swarm_side *other = &swarm->ndp.sides[i];
+
+		if (other != side && other->initiator == side->initiator && other->closing)
+			return true;
+	}
+	return false;
+}
+
 static void on_end(struct nd_swarm *swarm, uint32_t host, const struct nd_event *event)
 {
 	struct nd_swarm_side *side = find_side(swarm, host, event->id);
@@ -226,6 +238,11 @@ static void on_end(struct nd_swarm *swarm, uint32_t host, const struct nd_event 
 	message->error = event->error;
 	end_message(swarm, message, sent ? ND_SWARM_SENT : ND_SWARM_FAILED);
 	swarm->report.failed += !sent;
+	if (!sent && nd_swarm_options_gentle(&swarm->options) && !message->cancelled &&
+	    message->deadline == ND_NEVER && side->port != ND_SWARM_DEAD_PORT && !peer_closed(swarm, side))
+		nd_swarm_fail(swarm, "host %" PRIu32 ": message %" PRIu32 " failed with %" PRId32
+			      " for no reason", host, (uint32_t)(message - swarm->ndp.messages),
+			      event->error);
 	if (message->probe && !sent)
 		nd_swarm_fail(swarm, "host %" PRIu32 ": message %" PRIu32 " failed with %" PRId32
 			      " on a network without faults", host,

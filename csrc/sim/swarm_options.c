@@ -41,6 +41,9 @@ void nd_swarm_options_calm(struct nd_swarm_options *options, uint64_t seed, uint
 
 #define WORKLOAD_BYTES 8000000 /* of one run: many small runs find more than a few big ones */
 
+#define GENTLE_LOSS_PPM 10000 /* on each link */
+#define GENTLE_BUFFER_PACKETS 8
+
 #define PICK(rng, ...) \
 	pick(rng, (const uint32_t[]){ __VA_ARGS__ }, \
 	     (uint32_t)(sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)))
@@ -161,4 +164,15 @@ nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options)
 	nd_ns packet = (nd_ns)(options->mtu + 100) * 8000 / nd_max_u64(mbps, 1);
 
 	return 6 * (nd_ns)options->delay_ns + 4 * (options->buffer_packets + 1) * packet;
+}
+
+bool nd_swarm_options_gentle(const struct nd_swarm_options *options)
+{
+	const uint32_t losses = options->loss_ppm + options->control_loss_ppm + options->corrupt_ppm;
+
+	return losses <= GENTLE_LOSS_PPM && options->buffer_packets >= GENTLE_BUFFER_PACKETS &&
+	       options->flap_us == 0 && options->partition_us == 0 &&
+	       options->restart_us == 0 && options->pause_us == 0 && options->detach_percent == 0 &&
+	       options->unlisten_percent == 0 && options->reset_percent == 0 &&
+	       options->dead_hosts == 0;
 }

@@ -104,6 +104,9 @@ void nd_swarm_options_calm(struct nd_swarm_options *options, uint64_t seed, uint
 /* The option's value by its place in the list. */
 uint32_t *nd_swarm_options_at(struct nd_swarm_options *options, uint32_t at);
 
+/* True when nothing is on that could make a peer look dead: then no message fails by itself. */
+bool nd_swarm_options_gentle(const struct nd_swarm_options *options);
+
 /* Longest round trip without faults: all links, and full queues at the slowest of them. */
 nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options);
 
