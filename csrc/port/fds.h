@@ -16,8 +16,11 @@ int nd_fds_listen(const char *name, struct nd_error *error);
 /* Connects to a listening name. Descriptor or -errno. */
 int nd_fds_connect(const char *name, struct nd_error *error);
 
-/* Next pending connection (non-blocking) from root or our own user; -EAGAIN, -EPERM, -errno. */
-int nd_fds_accept(int listener);
+/*
+ * Next pending connection (non-blocking); -EAGAIN, -EPERM, -errno. Unless any_user, it has to come
+ * from root or our own user: an abstract name has no permissions, a path has those of its file.
+ */
+int nd_fds_accept(int listener, bool any_user);
 
 /* Sends one message of bytes together with count descriptors. 0 or -errno. */
 int nd_fds_send(int socket, const void *message, uint32_t bytes, const int *fds, uint32_t count);

@@ -127,7 +127,7 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 	self->rx = make_lane(self->listens ? map : map + lane, geometry);
 	self->tx = make_lane(self->listens ? map + lane : map, geometry);
 	self->broken = false;
-	if (watch(self, wake_of_ours(self), EPOLLIN) < 0 || watch(self, self->connection, EPOLLRDHUP) < 0)
+	if (watch(self, wake_of_ours(self), EPOLLIN) < 0)
 		return -errno;
 	self->port.counters.peer_attached++;
 	return 0;
@@ -285,14 +285,15 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 	return 0;
 }
 
-/* Makes the accepted connection our peer, if what it brings is sound. */
-static int adopt(struct memory_port *self, int connection)
+/* Makes the connection our peer if what it brought is sound. -EAGAIN: it has brought nothing yet. */
+static int adopt(struct memory_port *self)
 {
 	struct geometry geometry;
-	int code;
+	int code = nd_fds_receive(self->connection, &geometry, sizeof(geometry), self->fds,
+				  FD_COUNT);
 
-	self->connection = connection;
-	code = nd_fds_receive(connection, &geometry, sizeof(geometry), self->fds, FD_COUNT);
+	if (code == -EAGAIN)
+		return code;
 	if (code < 0)
 		nd_error_set(&self->why, code, "%s: refused a peer that handed over no memory",
 			     self->port.name);
@@ -304,26 +305,45 @@ static int adopt(struct memory_port *self, int connection)
 			nd_error_set(&self->why, code, "%s: cannot map the peer's memory: %s",
 				     self->port.name, strerror(-code));
 	}
-	if (code < 0)
+	if (code < 0) {
 		detach(self);
+		self->port.counters.peer_refused++;
+	}
 	return code;
 }
 
-/* Looks at who waits at the door: the first sound peer is attached, others are turned away. */
+/* A peer at the door; one that came before and has brought nothing gives way to it. */
+static void greet(struct memory_port *self, int connection)
+{
+	if (self->map) {
+		close(connection);
+		self->port.counters.peer_refused++;
+		return;
+	}
+	if (self->connection >= 0)
+		self->port.counters.peer_refused++;
+	nd_fds_close(&self->connection);
+	self->connection = connection;
+	watch(self, connection, EPOLLIN | EPOLLRDHUP); /* if that fails, the next check looks */
+	adopt(self);
+}
+
+/* Looks at who waits: the first sound peer is attached, others are turned away. */
 static void answer(struct memory_port *self)
 {
 	int connection;
 
-	while ((connection = nd_fds_accept(self->listener)) >= 0 || connection == -EPERM) {
-		if (connection == -EPERM)
-			nd_error_set(&self->why, -EPERM, "%s: refused a peer of another user; run "
-							 "both ends as one user",
-				     self->port.name);
-		else if (self->map)
-			close(connection);
-		else if (adopt(self, connection) == 0)
+	if (!self->map && self->connection >= 0)
+		adopt(self);
+	while ((connection = nd_fds_accept(self->listener, false)) >= 0 || connection == -EPERM) {
+		if (connection >= 0) {
+			greet(self, connection);
 			continue;
+		}
 		self->port.counters.peer_refused++;
+		nd_error_set(&self->why, -EPERM,
+			     "%s: refused a peer of another user; run both ends as one user",
+			     self->port.name);
 	}
 }
 
@@ -418,7 +438,9 @@ static int connect_to(struct memory_port *self, uint32_t slots, struct nd_error 
 	self->connection = nd_fds_connect(self->port.name, error);
 	if (self->connection < 0)
 		return self->connection;
-	code = make_memory(self, &geometry);
+	code = watch(self, self->connection, EPOLLIN | EPOLLRDHUP) < 0 ? -errno : 0;
+	if (code == 0)
+		code = make_memory(self, &geometry);
 	if (code == 0)
 		code = attach(self, &geometry);
 	if (code == 0)

@@ -338,6 +338,27 @@ TEST(nd_port_check__refuses_unsealed_memory)
 	nd_port_close(a);
 }
 
+/* A connection that has brought nothing yet is waited for, and gives way to one that brings more. */
+TEST(nd_port_check__waits_for_what_a_peer_brings)
+{
+	struct nd_port *a, *b;
+	int silent;
+
+	choose_name("silent");
+	a = open_end(true);
+	silent = nd_fds_connect(name, &error);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+	CHECK(strstr(error.text, "nobody has connected yet"));
+	CHECK(!nd_fds_hung_up(silent));
+	b = open_end(false);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	CHECK(nd_fds_hung_up(silent));
+	CHECK_EQ(a->counters.peer_refused, 1);
+	close(silent);
+	nd_port_close(a);
+	nd_port_close(b);
+}
+
 TEST(nd_port_arm__blocks_and_is_woken)
 {
 	struct pollfd entry = { .events = POLLIN };
