@@ -128,7 +128,7 @@ struct nd_command {
 
 enum nd_event_kind {
 	ND_EVENT_ACCEPTED, ND_EVENT_MESSAGE, ND_EVENT_REQUEST, ND_EVENT_RESPONSE, ND_EVENT_SENT,
-	ND_EVENT_FAILED, ND_EVENT_CLOSED,
+	ND_EVENT_FAILED, ND_EVENT_CLOSED, ND_EVENT_OPENED,
 };
 
 struct nd_event {
@@ -138,7 +138,8 @@ struct nd_event {
 	int32_t error;
 	uint32_t peer;
 	uint16_t port;
-	uint16_t spare;
+	uint8_t protocol;
+	uint8_t spare;
 	uint32_t bytes;
 	uint32_t detail;
 	uint64_t id;

@@ -70,6 +70,7 @@ enum nd_event_kind {
 	ND_EVENT_SENT,     /* NDP message or Homa response fully acknowledged; payload is free */
 	ND_EVENT_FAILED,   /* error says why; the payload of id/message is free */
 	ND_EVENT_CLOSED,   /* NDP: connection id is gone; error 0 when it ended in order */
+	ND_EVENT_OPENED,   /* never from an engine: a host took the command of this cookie; its id */
 };
 
 struct nd_event {
@@ -79,7 +80,8 @@ struct nd_event {
 	int32_t error;     /* 0 or negative errno */
 	uint32_t peer;
 	uint16_t port;
-	uint16_t spare;
+	uint8_t protocol;  /* set by the driver: the engine whose event it is */
+	uint8_t spare;
 	uint32_t bytes;    /* MESSAGE, REQUEST, RESPONSE: length; FAILED: bytes that got through */
 	uint32_t detail;   /* FAILED: protocol's state code, named in its header */
 	uint64_t id;
