@@ -151,6 +151,7 @@ class nd_event(Struct):
     error: int
     peer: int
     port: int
+    protocol: int
     spare: int
     bytes: int
     detail: int
@@ -893,6 +894,7 @@ class Lib:
     ND_EVENT_SENT: Final[int]
     ND_EVENT_FAILED: Final[int]
     ND_EVENT_CLOSED: Final[int]
+    ND_EVENT_OPENED: Final[int]
     ND_CLASS_CONTROL: Final[int]
     ND_CLASS_DATA: Final[int]
     ND_HOMA_CUTOFFS_AUTO: Final[int]
