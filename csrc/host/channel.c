@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A channel: what an application and the core share, and all that they share. */
+#include "host/channel.h"
+
+#include "port/fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096u
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+/* Where things lie in the memory. */
+struct plan {
+	size_t submissions, completions, commands, events, send, receive, bytes;
+};
+
+static size_t append(size_t *at, size_t bytes)
+{
+	size_t here = *at;
+
+	*at += (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+	return here;
+}
+
+static struct plan plan_of(const struct nd_channel_layout *layout)
+{
+	struct plan plan = { 0 };
+
+	plan.submissions = append(&plan.bytes, sizeof(struct nd_ring_shared));
+	plan.completions = append(&plan.bytes, sizeof(struct nd_ring_shared));
+	plan.commands = append(&plan.bytes, layout->commands * sizeof(struct nd_submission));
+	plan.events = append(&plan.bytes, layout->events * sizeof(struct nd_event));
+	plan.send = append(&plan.bytes, layout->send_bytes);
+	plan.receive = append(&plan.bytes, layout->receive_bytes);
+	return plan;
+}
+
+/* Maps the memory and lays out this end; own_bytes of region own are allocated here. */
+static int map_memory(struct nd_channel *channel, bool core)
+{
+	const struct nd_channel_layout *layout = &channel->layout;
+	struct plan plan = plan_of(layout);
+	uint32_t own_bytes = core ? layout->receive_bytes : layout->send_bytes;
+	void *map = mmap(NULL, plan.bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 channel->fds[ND_CHANNEL_MEMORY], 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	channel->map = map;
+	channel->map_bytes = plan.bytes;
+	channel->submissions = nd_ring_make((void *)(channel->map + plan.submissions),
+					    layout->commands);
+	channel->completions = nd_ring_make((void *)(channel->map + plan.completions),
+					    layout->events);
+	channel->commands = (void *)(channel->map + plan.commands);
+	channel->events = (void *)(channel->map + plan.events);
+	channel->send = channel->map + plan.send;
+	channel->receive = channel->map + plan.receive;
+	channel->arena_memory = malloc(nd_arena_bytes(own_bytes, ND_CHANNEL_BLOCK_BYTES));
+	if (!channel->arena_memory)
+		return -ENOMEM;
+	nd_arena_init(&channel->arena, channel->arena_memory,
+		      core ? channel->receive : channel->send, own_bytes, ND_CHANNEL_BLOCK_BYTES);
+	return 0;
+}
+
+static void forget(struct nd_channel *channel, const struct nd_channel_layout *layout)
+{
+	*channel = (struct nd_channel){ .layout = *layout };
+	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
+		channel->fds[i] = -1;
+}
+
+int nd_channel_make(struct nd_channel *channel, const struct nd_channel_layout *layout)
+{
+	int code = 0;
+
+	forget(channel, layout);
+	channel->fds[ND_CHANNEL_MEMORY] =
+		memfd_create("ndpstack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	channel->fds[ND_CHANNEL_WAKE_CORE] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	channel->fds[ND_CHANNEL_WAKE_APP] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
+		if (channel->fds[i] < 0)
+			code = -errno;
+	if (code == 0 &&
+	    (ftruncate(channel->fds[ND_CHANNEL_MEMORY], (off_t)plan_of(layout).bytes) < 0 ||
+	     fcntl(channel->fds[ND_CHANNEL_MEMORY], F_ADD_SEALS, SEALS) < 0))
+		code = -errno;
+	if (code == 0)
+		code = map_memory(channel, true);
+	if (code < 0)
+		nd_channel_unmap(channel);
+	return code;
+}
+
+int nd_channel_map(struct nd_channel *channel, const struct nd_channel_layout *layout,
+		   const int fds[ND_CHANNEL_FDS])
+{
+	int code;
+
+	forget(channel, layout);
+	memcpy(channel->fds, fds, sizeof(channel->fds));
+	code = map_memory(channel, false);
+	if (code < 0)
+		nd_channel_unmap(channel);
+	return code;
+}
+
+void nd_channel_unmap(struct nd_channel *channel)
+{
+	if (channel->map)
+		munmap(channel->map, channel->map_bytes);
+	free(channel->arena_memory);
+	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
+		nd_fds_close(&channel->fds[i]);
+	channel->map = NULL;
+	channel->arena_memory = NULL;
+}
+
+/* Pointers cross as offset + 1, so that NULL stays NULL. */
+static void *offset_of(const uint8_t *payload, const uint8_t *region)
+{
+	return payload ? (void *)(uintptr_t)(payload - region + 1) : NULL;
+}
+
+static uintptr_t offset_from(const void *crossed)
+{
+	return (uintptr_t)crossed - 1;
+}
+
+static void ring_bell(int fd)
+{
+	uint64_t one = 1;
+
+	/* It fails only when the counter is full, and then the other end is awake anyway. */
+	if (write(fd, &one, sizeof(one)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+static void hush_bell(int fd)
+{
+	uint64_t rings;
+
+	if (read(fd, &rings, sizeof(rings)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+/* ---- application ---- */
+
+int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
+		      const struct nd_command *command)
+{
+	struct nd_submission *slot;
+	const uint8_t *payload = command->payload;
+	uint32_t room = nd_ring_room(&channel->submissions, 1);
+
+	if (room == ND_RING_CORRUPT)
+		return -EPIPE;
+	if (!room)
+		return -EAGAIN;
+	if (command->bytes && (payload < channel->send ||
+			       command->bytes > channel->layout.send_bytes ||
+			       (size_t)(payload - channel->send) >
+				       channel->layout.send_bytes - command->bytes))
+		return -EINVAL;
+	slot = &channel->commands[nd_ring_slot(&channel->submissions, 0)];
+	slot->command = *command;
+	slot->command.payload = command->bytes ? offset_of(payload, channel->send) : NULL;
+	slot->protocol = protocol;
+	nd_ring_publish(&channel->submissions, 1);
+	if (nd_ring_must_wake(&channel->submissions))
+		ring_bell(channel->fds[ND_CHANNEL_WAKE_CORE]);
+	return 0;
+}
+
+uint32_t nd_channel_events(struct nd_channel *channel, struct nd_event *out, uint32_t limit)
+{
+	uint32_t count;
+
+	if (channel->armed) {
+		channel->armed = false;
+		nd_ring_disarm(&channel->completions);
+		hush_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
+	}
+	count = nd_ring_filled(&channel->completions, limit);
+	nd_assert(count != ND_RING_CORRUPT); /* the core is trusted */
+	for (uint32_t i = 0; i < count; i++) {
+		out[i] = channel->events[nd_ring_slot(&channel->completions, i)];
+		if (out[i].payload)
+			out[i].payload = channel->receive + offset_from(out[i].payload);
+	}
+	if (count)
+		nd_ring_retire(&channel->completions, count);
+	return count;
+}
+
+bool nd_channel_arm_app(struct nd_channel *channel)
+{
+	channel->armed = nd_ring_arm(&channel->completions);
+	return channel->armed;
+}
+
+/* ---- core ---- */
+
+int nd_channel_take(struct nd_channel *channel, struct nd_submission *out)
+{
+	struct nd_command *command = &out->command;
+	uint32_t filled;
+	uintptr_t offset;
+
+	if (channel->armed)
+		nd_channel_hush_core(channel);
+	filled = nd_ring_filled(&channel->submissions, 1);
+	if (ND_UNLIKELY(filled == ND_RING_CORRUPT))
+		channel->corrupt = true;
+	if (ND_UNLIKELY(channel->corrupt))
+		return -EPIPE;
+	if (!filled)
+		return 0;
+	/* From here on only the copy is looked at: the slot may still change. */
+	memcpy(out, &channel->commands[nd_ring_slot(&channel->submissions, 0)], sizeof(*out));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	nd_ring_retire(&channel->submissions, 1);
+	offset = offset_from(command->payload);
+	if (!command->bytes) {
+		command->payload = NULL;
+		return 1;
+	}
+	if (command->bytes > channel->layout.send_bytes ||
+	    offset > channel->layout.send_bytes - command->bytes)
+		return -EINVAL;
+	command->payload = channel->send + offset;
+	return 1;
+}
+
+bool nd_channel_post(struct nd_channel *channel, const struct nd_event *event)
+{
+	uint32_t room = nd_ring_room(&channel->completions, 1);
+	struct nd_event *slot;
+
+	if (ND_UNLIKELY(room == ND_RING_CORRUPT)) {
+		channel->corrupt = true;
+		return false;
+	}
+	if (!room)
+		return false;
+	slot = &channel->events[nd_ring_slot(&channel->completions, 0)];
+	*slot = *event;
+	slot->payload = offset_of(event->payload, channel->receive);
+	nd_ring_publish(&channel->completions, 1);
+	return true;
+}
+
+void nd_channel_wake_app(struct nd_channel *channel)
+{
+	if (nd_ring_must_wake(&channel->completions))
+		ring_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
+}
+
+bool nd_channel_arm_core(struct nd_channel *channel)
+{
+	channel->armed = nd_ring_arm(&channel->submissions);
+	return channel->armed;
+}
+
+void nd_channel_hush_core(struct nd_channel *channel)
+{
+	channel->armed = false;
+	nd_ring_disarm(&channel->submissions);
+	hush_bell(channel->fds[ND_CHANNEL_WAKE_CORE]);
+}
+
+uint32_t nd_channel_room(struct nd_channel *channel)
+{
+	uint32_t room = nd_ring_room(&channel->completions, channel->layout.events);
+
+	if (ND_LIKELY(room != ND_RING_CORRUPT))
+		return room;
+	channel->corrupt = true;
+	return 0;
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The core of a host: one thread that owns ports and engines and serves applications. */
+#include "host/core.h"
+
+#include "port/fds.h"
+#include "transport/homa.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK_EVERY (100 * ND_MSEC)
+#define PEERS_DEFAULT 16384u
+#define PEERS_MAX (1u << 24)
+#define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
+#define IPV6_EXTRA_BYTES 20u /* of its header over that of IPv4 */
+#define UDP_BYTES 8u
+#define ENGINE_ALIGN 64u
+
+ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
+
+nd_ns nd_core_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (nd_ns)now.tv_sec * ND_SEC + (nd_ns)now.tv_nsec;
+}
+
+/* ---- calls from other threads ---- */
+
+static void ring(const struct nd_core *core)
+{
+	uint64_t one = 1;
+
+	if (write(core->bell, &one, sizeof(one)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+void nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
+		  void *argument)
+{
+	struct nd_core_request request = { .call = call, .argument = argument };
+
+	pthread_mutex_lock(&core->mutex);
+	while (core->request)
+		pthread_cond_wait(&core->done, &core->mutex);
+	__atomic_store_n(&core->request, &request, __ATOMIC_RELEASE);
+	ring(core);
+	while (!request.done)
+		pthread_cond_wait(&core->done, &core->mutex);
+	pthread_mutex_unlock(&core->mutex);
+}
+
+static void answer_call(struct nd_core *core)
+{
+	uint64_t rings;
+
+	pthread_mutex_lock(&core->mutex);
+	if (read(core->bell, &rings, sizeof(rings)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+	core->request->call(core, core->request->argument);
+	core->request->done = true;
+	__atomic_store_n(&core->request, NULL, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&core->done);
+	pthread_mutex_unlock(&core->mutex);
+}
+
+static void stop(struct nd_core *core, void *unused)
+{
+	(void)unused;
+	core->stopping = true;
+}
+
+/* ---- the loop ---- */
+
+static void run_timers(struct nd_core *core, nd_ns now)
+{
+	for (uint32_t i = 0; i < core->engine_count; i++) {
+		const struct nd_core_engine *engine = &core->engines[i];
+
+		if (engine->ops->deadline(engine->endpoint) <= now)
+			engine->ops->on_deadline(engine->endpoint, now);
+	}
+}
+
+/* The slow things, and whatever a bell may have rung for that was no packet and no command. */
+static void look_after(struct nd_core *core, nd_ns now)
+{
+	core->check_at = now + CHECK_EVERY;
+	nd_core_answer_service(core);
+	nd_core_check_apps(core, now);
+	nd_core_check_ports(core, now);
+}
+
+static bool run_round(struct nd_core *core, nd_ns now)
+{
+	bool busy = nd_core_take_commands(core, now);
+
+	core->counters.rounds++;
+	busy |= nd_core_receive(core, now);
+	run_timers(core, now);
+	busy |= nd_core_transmit(core, now);
+	busy |= nd_core_deliver_events(core);
+	return busy;
+}
+
+static void *run(void *argument)
+{
+	struct nd_core *core = argument;
+
+	core->busy_at = nd_core_now();
+	while (!core->stopping) {
+		nd_ns now = nd_core_now();
+		bool busy = run_round(core, now);
+
+		if (busy)
+			core->busy_at = now;
+		if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy)))
+			look_after(core, now);
+		core->woken = false;
+		if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
+			answer_call(core);
+		else if (!busy)
+			nd_core_wait(core, now);
+	}
+	return NULL;
+}
+
+/* ---- set-up ---- */
+
+/* MTU that the engines may count on: the smallest, less what their own reckoning leaves out. */
+static uint32_t engine_mtu(const struct nd_core *core, bool homa)
+{
+	uint32_t mtu = ND_PORT_MTU_MAX;
+
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		mtu = nd_min_u32(mtu, core->ports[i].port->mtu);
+	if (memcmp(core->peers.own[1], (uint8_t[16]){ 0 }, 16) != 0)
+		mtu -= IPV6_EXTRA_BYTES;
+	if (homa && core->frame.homa_in_udp)
+		mtu -= UDP_BYTES;
+	return mtu;
+}
+
+static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
+		      const void *config, struct nd_error *error)
+{
+	struct nd_core_engine *engine = &core->engines[core->engine_count];
+	struct nd_setup setup = {
+		.seed = core->config.seed + core->engine_count,
+		.self = ND_PEERS_SELF,
+		.rx = &core->rx_memory,
+		.config = config,
+	};
+	const char *why = NULL;
+	size_t bytes;
+
+	if (ops->check(config, &why) < 0)
+		return nd_error_set(error, -EINVAL, "%s: %s", ops->name, why);
+	bytes = (ops->bytes(config) + ENGINE_ALIGN - 1) & ~(size_t)(ENGINE_ALIGN - 1);
+	engine->endpoint = aligned_alloc(ENGINE_ALIGN, bytes);
+	if (!engine->endpoint)
+		return nd_error_set(error, -ENOMEM, "%s: no memory for %zu KiB of state",
+				    ops->name, bytes / 1024);
+	memset(engine->endpoint, 0, bytes);
+	engine->ops = ops;
+	ops->init(engine->endpoint, &setup);
+	nd_nic_add(&core->nic, ops, engine->endpoint);
+	core->engine_count++;
+	return 0;
+}
+
+static int add_engines(struct nd_core *core, struct nd_error *error)
+{
+	const struct nd_stack_config *config = &core->config;
+	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
+	struct nd_homa_config homa = nd_homa_config_default(link_bps, engine_mtu(core, true));
+	int code = 0;
+
+	nd_core_init_memory(core);
+	nd_nic_init(&core->nic, config->link_bps,
+		    core->ports[0].port->frame_bytes_max + ND_FRAME_FRAMING_BYTES);
+	if (!config->no_homa)
+		code = add_engine(core, &nd_homa_ops,
+				  config->homa_config ? config->homa_config : &homa, error);
+	return code;
+}
+
+static int check_config(const struct nd_stack_config *config, struct nd_error *error)
+{
+	static const uint8_t none[16];
+	const char *why;
+
+	if (!config->port_count || config->port_count > ND_STACK_PORTS_MAX)
+		return nd_error_set(error, -EINVAL, "stack: %u ports; give 1 to %d",
+				    config->port_count, ND_STACK_PORTS_MAX);
+	if (memcmp(config->address_v4, none, 16) == 0 && memcmp(config->address_v6, none, 16) == 0)
+		return nd_error_set(error, -EINVAL, "stack: it has no address; give IPv4, IPv6 or "
+						    "both");
+	if (config->no_ndp && config->no_homa)
+		return nd_error_set(error, -EINVAL, "stack: no protocol is left in");
+	if (config->peers_max > PEERS_MAX)
+		return nd_error_set(error, -EINVAL, "stack: peers_max is %u, the most is %u",
+				    config->peers_max, PEERS_MAX);
+	if (config->frame && nd_frame_config_check(config->frame, &why) < 0)
+		return nd_error_set(error, -EINVAL, "stack: %s", why);
+	return 0;
+}
+
+/* How many CPUs this process may use. */
+static int cpus_online(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : CPU_COUNT(&set);
+}
+
+static int check_spinning(struct nd_core *core, struct nd_error *error)
+{
+	int cpus = cpus_online();
+
+	core->may_spin = cpus > 1;
+	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
+		return nd_error_set(error, -EINVAL,
+				    "stack: profile spin takes a CPU for itself and there is only "
+				    "one; use adaptive");
+	return 0;
+}
+
+static int set_up(struct nd_core *core, struct nd_error *error)
+{
+	const struct nd_stack_config *config = &core->config;
+	struct epoll_event event = { .events = EPOLLIN };
+	int code;
+
+	if (!config->seed && getrandom(&core->config.seed, sizeof(core->config.seed), 0) < 0)
+		return nd_error_set(error, -errno, "stack: no random seed: %s", strerror(errno));
+	core->frame = config->frame ? *config->frame : nd_frame_config_default();
+	code = nd_peers_init(&core->peers, config->peers_max ? config->peers_max : PEERS_DEFAULT,
+			     config->address_v4, config->address_v6,
+			     config->vlan ? config->vlan : ND_ETH_VLAN_NONE, core->config.seed);
+	if (code < 0)
+		return nd_error_set(error, code, "stack: no memory for peers");
+	core->epoll = epoll_create1(EPOLL_CLOEXEC);
+	core->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (core->epoll < 0 || core->bell < 0 ||
+	    epoll_ctl(core->epoll, EPOLL_CTL_ADD, core->bell, &event) < 0)
+		return nd_error_set(error, -errno, "stack: epoll: %s", strerror(errno));
+	code = check_spinning(core, error);
+	if (code == 0)
+		code = nd_core_open_ports(core, error);
+	if (code == 0)
+		code = add_engines(core, error);
+	if (code == 0 && config->service) {
+		core->service = nd_fds_listen(config->service, error);
+		if (core->service < 0)
+			return core->service;
+		if (epoll_ctl(core->epoll, EPOLL_CTL_ADD, core->service, &event) < 0)
+			return nd_error_set(error, -errno, "stack: epoll: %s", strerror(errno));
+	}
+	return code;
+}
+
+static int start(struct nd_core *core, struct nd_error *error)
+{
+	pthread_attr_t attributes;
+	cpu_set_t set;
+	int code;
+
+	pthread_attr_init(&attributes);
+	if (core->config.cpu) {
+		CPU_ZERO(&set);
+		CPU_SET((size_t)core->config.cpu - 1, &set);
+		pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
+	}
+	code = pthread_create(&core->thread, &attributes, run, core);
+	pthread_attr_destroy(&attributes);
+	if (code)
+		return nd_error_set(error, -code, "stack: no thread%s: %s",
+				    core->config.cpu ? " on this CPU" : "", strerror(code));
+	return 0;
+}
+
+static void tear_down(struct nd_core *core)
+{
+	nd_ns now = nd_core_now();
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used)
+			nd_core_detach(core, i, now);
+	nd_core_close_ports(core);
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		free(core->engines[i].endpoint);
+	nd_peers_free(&core->peers);
+	if (core->service >= 0 && core->config.service[0] == '/')
+		unlink(core->config.service);
+	free((void *)(uintptr_t)core->config.service);
+	nd_fds_close(&core->service);
+	nd_fds_close(&core->epoll);
+	nd_fds_close(&core->bell);
+	pthread_mutex_destroy(&core->mutex);
+	pthread_cond_destroy(&core->done);
+	free(core);
+}
+
+struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error)
+{
+	struct nd_core *core;
+
+	if (check_config(config, error) < 0)
+		return NULL;
+	core = calloc(1, sizeof(*core));
+	if (!core) {
+		nd_error_set(error, -ENOMEM, "stack: no memory");
+		return NULL;
+	}
+	core->config = *config;
+	core->epoll = core->bell = core->service = -1;
+	pthread_mutex_init(&core->mutex, NULL);
+	pthread_cond_init(&core->done, NULL);
+	core->config.service = config->service ? strdup(config->service) : NULL;
+	if (set_up(core, error) < 0 || start(core, error) < 0) {
+		tear_down(core);
+		return NULL;
+	}
+	return core;
+}
+
+void nd_core_close(struct nd_core *core)
+{
+	nd_core_call(core, stop, NULL);
+	pthread_join(core->thread, NULL);
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].port)
+			nd_port_disown(core->ports[i].port);
+	tear_down(core);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The core of a host: one thread that owns ports and engines and serves applications.
+ *
+ * Each round: commands of applications, received packets, timers, packets to send, events. When
+ * nothing was done it spins for a while or blocks, as the profile says (core_wait.c).
+ *
+ * DESIGN NOTES
+ * 1. Everything here belongs to the core thread. Other threads reach it by nd_core_call(), which
+ *    runs a function between two rounds; nothing on the fast path takes a lock.
+ * 2. An application's credit is what it holds: received messages (memory, and their number) and
+ *    events not taken. One that takes none gets no more messages and its commands wait; what
+ *    still comes (failures, say) goes to a bounded backlog; beyond that it is detached.
+ * 3. A packet to a peer whose way is unknown is dropped and counted: engines send it again, and
+ *    the control plane has learned the neighbour by then.
+ */
+#ifndef ND_HOST_CORE_H
+#define ND_HOST_CORE_H
+
+#include "host/channel.h"
+#include "host/peers.h"
+#include "ndpstack.h"
+#include "transport/nic.h"
+
+#include <pthread.h>
+
+#define ND_CORE_ENGINES_MAX 2
+#define ND_CORE_BATCH 64u /* frames, commands, events taken at once */
+
+#define ND_CORE_COUNTERS(X) \
+	X(rounds, "Rounds of the core's loop.") \
+	X(sleeps, "Times the core blocked because there was nothing to do.") \
+	X(commands, "Commands taken from applications.") \
+	X(commands_refused, "Commands that were refused; the application got the reason.") \
+	X(commands_malformed, "Commands that named memory outside the send region.") \
+	X(events, "Events given to applications.") \
+	X(events_delayed, "Events that waited because an application did not take its events.") \
+	X(events_orphaned, "Events for an application that was gone.") \
+	X(messages_withheld, "Messages not accepted because the application holds as many as it may.") \
+	X(apps_attached, "Applications that attached.") \
+	X(apps_refused, "Applications refused because of the limit, memory or credentials.") \
+	X(apps_ended, "Applications that closed or died, and were reclaimed.") \
+	X(apps_overrun, "Applications detached because they let too many events pile up.") \
+	X(apps_corrupt, "Applications detached because they wrote nonsense into their rings.") \
+	X(rx_not_ours, "Frames received that are not for this host or no protocol of ours.") \
+	X(rx_peers_refused, "Packets dropped because peers_max addresses are known.") \
+	X(tx_packets, "Packets given to a port.") \
+	X(tx_no_way, "Packets dropped because the way to their peer is not known yet.") \
+	X(tx_unencodable, "Packets dropped because they do not fit in a frame.") \
+	X(ports_reopened, "Ports opened again after their interface was gone or changed.")
+ND_COUNTERS_STRUCT(nd_core_counters, ND_CORE_COUNTERS);
+extern const struct nd_counters_table nd_core_counters_table;
+
+struct nd_core;
+
+struct nd_core_engine {
+	const struct nd_transport_ops *ops;
+	void *endpoint;
+};
+
+struct nd_core_port {
+	struct nd_port_config config; /* strings are the core's copies */
+	struct nd_port *port;         /* NULL while it waits to be opened again */
+	enum nd_port_state state;
+	struct nd_error why;          /* of the state */
+	nd_ns reopen_at;
+	uint8_t mac[6];               /* the port's own, or derived from our address */
+	bool derive;                  /* its link needs no neighbour discovery */
+	struct nd_frame blanks[ND_CORE_BATCH]; /* reserved frames */
+	uint32_t blank_count, blank_used;
+	uint32_t pending;             /* frames that the link has not taken yet */
+};
+
+struct nd_core_app {
+	bool used;
+	bool news;            /* events that are worth waking the application for */
+	int connection;       /* sign of life, both ways */
+	struct nd_channel channel;
+	uint32_t held;        /* received messages that it has not released */
+	struct nd_event *backlog; /* ring of channel.layout.events that found no room */
+	uint32_t backlog_head, backlog_count;
+	uint64_t last[ND_PROTO_COUNT]; /* ids of the last CONNECT or REQUEST */
+};
+
+/* A call from another thread; it lies on that thread's stack. */
+struct nd_core_request {
+	void (*call)(struct nd_core *core, void *argument);
+	void *argument;
+	bool done;
+};
+
+struct nd_core {
+	struct nd_stack_config config;
+	struct nd_frame_config frame;
+	struct nd_peers peers;
+	struct nd_core_engine engines[ND_CORE_ENGINES_MAX];
+	uint32_t engine_count;
+	struct nd_rx_memory rx_memory;
+	struct nd_nic nic;
+	struct nd_core_port ports[ND_STACK_PORTS_MAX];
+	struct nd_core_app apps[ND_STACK_APPS_MAX];
+	uint32_t apps_limit; /* apps below this index may be in use */
+	struct nd_core_counters counters;
+	struct nd_wire_counters wire;
+
+	int epoll;
+	int service;         /* listening socket, or -1 */
+	nd_ns check_at;      /* when ports and applications are looked after next */
+	nd_ns busy_at;       /* when there was work last */
+	bool may_spin;       /* there is a CPU to spare */
+	bool woken;          /* something rang while it blocked */
+
+	/* Calls from other threads. */
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t done;
+	int bell;            /* eventfd that ends the core's sleep */
+	bool stopping;
+	struct nd_core_request *request; /* waits; also read without the mutex */
+	uint32_t handles;    /* of applications in this process */
+};
+
+/* Opens ports, sets engines up, starts the thread. NULL on failure. */
+struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error);
+/* Stops the thread, detaches all applications, closes the ports. */
+void nd_core_close(struct nd_core *core);
+
+/* Runs call in the core thread, between two rounds, and waits for it. Any other thread. */
+void nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
+		  void *argument);
+
+/* ---- the parts of a round; core thread only ---- */
+
+/* core_app.c. Each returns whether there was something to do. */
+bool nd_core_take_commands(struct nd_core *core, nd_ns now);
+bool nd_core_deliver_events(struct nd_core *core);
+/*
+ * Makes a channel and hands it to whoever is at the other end of the connection, in this process
+ * or another; takes the connection. Index of the new application, or -errno.
+ */
+int nd_core_attach(struct nd_core *core, int connection);
+void nd_core_detach(struct nd_core *core, uint32_t app, nd_ns now);
+void nd_core_answer_service(struct nd_core *core);
+void nd_core_check_apps(struct nd_core *core, nd_ns now);
+/* True for one whose commands wait because it does not take its events. */
+bool nd_core_app_is_behind(struct nd_core_app *app);
+void nd_core_init_memory(struct nd_core *core);
+
+/* core_command.c */
+void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
+		     nd_ns now);
+void nd_core_post(struct nd_core *core, uint32_t app, const struct nd_event *event, bool news);
+
+/* core_packet.c */
+bool nd_core_receive(struct nd_core *core, nd_ns now);
+bool nd_core_transmit(struct nd_core *core, nd_ns now);
+/* Gives the blanks of a port back unused. */
+void nd_core_return_blanks(struct nd_core_port *port);
+
+/* core_port.c */
+int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
+void nd_core_check_ports(struct nd_core *core, nd_ns now);
+void nd_core_close_ports(struct nd_core *core);
+
+/* core_wait.c: spins or blocks until there may be work. */
+void nd_core_wait(struct nd_core *core, nd_ns now);
+
+nd_ns nd_core_now(void);
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Packets between ports and engines: decode and hand in, pull out and encode. */
+#include "host/core.h"
+
+static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_t protocol)
+{
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		if (core->engines[i].ops->protocol == protocol)
+			return &core->engines[i];
+	return NULL;
+}
+
+/* ---- receive ---- */
+
+/* Names the sender by its handle, and remembers the way that its packet came. */
+static uint32_t sender_of(struct nd_core *core, uint32_t port_index,
+			  const struct nd_frame_peer *addresses)
+{
+	struct nd_core_port *port = &core->ports[port_index];
+	uint32_t handle = nd_peers_get(&core->peers, addresses->source, (uint8_t)port_index,
+				       port->mac, port->derive);
+
+	if (handle == ND_NONE)
+		core->counters.rx_peers_refused++;
+	else if (ND_UNLIKELY(core->peers.entries[handle].way < ND_PEER_LEARNED && !port->derive))
+		nd_peers_set_way(&core->peers, handle, (uint8_t)port_index, port->mac,
+				 addresses->source_mac, ND_PEER_LEARNED);
+	return handle;
+}
+
+static void receive_frame(struct nd_core *core, uint32_t port_index, const struct nd_frame *frame,
+			  nd_ns now)
+{
+	struct nd_frame_peer addresses;
+	struct nd_packet packet;
+	const struct nd_core_engine *engine;
+	enum nd_wire_error error;
+
+	error = nd_frame_decode(&core->frame, frame->data, frame->bytes, &addresses, &packet);
+	if (ND_UNLIKELY(error != ND_WIRE_OK)) {
+		nd_wire_count(&core->wire, error);
+		return;
+	}
+	engine = engine_of(core, packet.protocol);
+	if (ND_UNLIKELY(!engine || !nd_peers_is_own(&core->peers, addresses.target))) {
+		core->counters.rx_not_ours++;
+		return;
+	}
+	packet.source = sender_of(core, port_index, &addresses);
+	packet.target = ND_PEERS_SELF;
+	if (ND_LIKELY(packet.source != ND_NONE))
+		engine->ops->receive(engine->endpoint, &packet, now);
+}
+
+bool nd_core_receive(struct nd_core *core, nd_ns now)
+{
+	struct nd_frame frames[ND_CORE_BATCH];
+	bool busy = false;
+
+	for (uint32_t i = 0; i < core->config.port_count; i++) {
+		struct nd_port *port = core->ports[i].port;
+		uint32_t count = port ? nd_port_receive(port, frames, ND_CORE_BATCH) : 0;
+
+		for (uint32_t k = 0; k < count; k++)
+			receive_frame(core, i, &frames[k], now);
+		if (count)
+			nd_port_release(port);
+		busy |= count > 0;
+	}
+	return busy;
+}
+
+/* ---- transmit ---- */
+
+/* Sends what was written into the blanks of the port, and gives the others back. */
+static void commit(struct nd_core_port *port)
+{
+	if (port->blank_count)
+		nd_port_commit(port->port, port->blanks, port->blank_used);
+	port->blank_count = port->blank_used = 0;
+}
+
+void nd_core_return_blanks(struct nd_core_port *port)
+{
+	nd_assert(!port->blank_used);
+	commit(port);
+}
+
+/* True when every open port has a blank to write the next packet into, whoever it is for. */
+static bool have_blanks(struct nd_core *core, uint32_t batch)
+{
+	for (uint32_t i = 0; i < core->config.port_count; i++) {
+		struct nd_core_port *port = &core->ports[i];
+
+		if (!port->port || port->blank_used < port->blank_count)
+			continue;
+		commit(port);
+		port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
+		if (!port->blank_count)
+			return false;
+	}
+	return true;
+}
+
+static void send_packet(struct nd_core *core, const struct nd_packet *packet)
+{
+	const struct nd_peer *peer = &core->peers.entries[packet->target];
+	struct nd_core_port *port = &core->ports[peer->port];
+	struct nd_frame *blank;
+
+	nd_assert(nd_peers_has(&core->peers, packet->target));
+	if (ND_UNLIKELY(peer->way == ND_PEER_NO_WAY || !port->port)) {
+		core->counters.tx_no_way++;
+		return;
+	}
+	blank = &port->blanks[port->blank_used];
+	blank->bytes = nd_frame_encode(&core->frame, &peer->frame, packet, blank->data,
+				       blank->room);
+	if (ND_UNLIKELY(!blank->bytes)) {
+		core->counters.tx_unencodable++;
+		return;
+	}
+	port->blank_used++;
+	core->counters.tx_packets++;
+}
+
+bool nd_core_transmit(struct nd_core *core, nd_ns now)
+{
+	uint32_t batch = core->config.profile == ND_STACK_THROUGHPUT ? ND_CORE_BATCH
+								     : ND_CORE_BATCH / 4;
+	struct nd_packet packet;
+	uint32_t count = 0;
+
+	while (count < ND_CORE_BATCH && have_blanks(core, batch)) {
+		if (!nd_nic_next(&core->nic, &packet, now))
+			break;
+		send_packet(core, &packet);
+		count++;
+	}
+	for (uint32_t i = 0; i < core->config.port_count; i++) {
+		struct nd_core_port *port = &core->ports[i];
+
+		if (!port->port || (!port->blank_used && !port->pending))
+			continue; /* unused blanks are kept for the next round */
+		commit(port);
+		port->pending = nd_port_flush(port->port);
+	}
+	return count > 0;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the core does when there is nothing to do. */
+/*
+ * DESIGN NOTES
+ * 1. A sleep ends late by tens of microseconds, so one that a timer is to end is cut short by
+ *    that much and the rest is spun: paced packets leave on time, and an idle core (no timer)
+ *    still sleeps soundly.
+ * 2. Everything that may wake the core is armed first and looked at once more; only then it
+ *    blocks. What arrives in between rings a bell that is already watched.
+ */
+#include "host/core.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#define SPIN_DEFAULT (50 * ND_USEC)
+#define SLEEP_SLACK (70 * ND_USEC)   /* that a sleep may end late */
+#define RETRY_AFTER (100 * ND_USEC)  /* a link that did not take all frames */
+#define BEHIND_AFTER ND_MSEC         /* an application that does not take its events */
+#define WAKES_MAX 16
+
+static nd_ns deadline_of(const struct nd_core *core)
+{
+	nd_ns deadline = core->check_at;
+
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		deadline = nd_min_u64(deadline,
+				      core->engines[i].ops->deadline(core->engines[i].endpoint));
+	return deadline;
+}
+
+/* Packets that wait for room, on the link or in a port; commands that wait for their owner. */
+static nd_ns room_at(struct nd_core *core, nd_ns now)
+{
+	nd_ns at = nd_nic_room_at(&core->nic);
+
+	if (at <= now)
+		at = ND_NEVER;
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].pending)
+			at = nd_min_u64(at, now + RETRY_AFTER);
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used && nd_core_app_is_behind(&core->apps[i]))
+			at = nd_min_u64(at, now + BEHIND_AFTER);
+	return at;
+}
+
+/* True when nothing came meanwhile and everything that may come rings a bell. */
+static bool arm(struct nd_core *core)
+{
+	if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
+		return false;
+	for (uint32_t i = 0; i < core->apps_limit; i++) {
+		struct nd_core_app *app = &core->apps[i];
+
+		if (!app->used)
+			continue;
+		if (nd_core_app_is_behind(app))
+			nd_channel_hush_core(&app->channel);
+		else if (!nd_channel_arm_core(&app->channel))
+			return false;
+	}
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].port && !nd_port_arm(core->ports[i].port))
+			return false;
+	return true;
+}
+
+static void block(struct nd_core *core, nd_ns duration)
+{
+	struct timespec timeout = {
+		.tv_sec = (time_t)(duration / ND_SEC),
+		.tv_nsec = (long)(duration % ND_SEC),
+	};
+	struct epoll_event events[WAKES_MAX];
+
+	core->counters.sleeps++;
+	core->woken = epoll_pwait2(core->epoll, events, WAKES_MAX, &timeout, NULL) > 0;
+}
+
+void nd_core_wait(struct nd_core *core, nd_ns now)
+{
+	nd_ns spin = core->config.spin_ns ? core->config.spin_ns : SPIN_DEFAULT;
+	nd_ns until;
+
+	if (core->config.profile == ND_STACK_SPIN)
+		return;
+	if (core->config.profile == ND_STACK_ADAPTIVE && core->may_spin &&
+	    now - core->busy_at < spin)
+		return;
+	until = nd_min_u64(deadline_of(core), room_at(core, now));
+	if (until <= now + (core->may_spin ? SLEEP_SLACK : 0))
+		return;
+	if (arm(core))
+		block(core, until - now - (core->may_spin ? SLEEP_SLACK : 0));
+}

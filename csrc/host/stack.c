@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The public API: an application's handle, and what the control plane may ask of a core. */
+#include "host/core.h"
+#include "port/fds.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define ATTACH_TIMEOUT_MS 2000
+
+struct nd_stack {
+	struct nd_core *core; /* in this process, or NULL */
+	int connection;       /* the core's end closes when it lets go of us */
+	int epoll;            /* readable for events, and when the core is gone */
+	bool armed;
+	bool gone;
+	struct nd_channel channel;
+};
+
+/* ---- opening ---- */
+
+/* Takes the channel that the core hands over on the connection. */
+static int receive_channel(struct nd_stack *stack)
+{
+	struct pollfd entry = { .fd = stack->connection, .events = POLLIN };
+	struct nd_channel_layout layout;
+	int fds[ND_CHANNEL_FDS];
+	int code;
+
+	if (poll(&entry, 1, ATTACH_TIMEOUT_MS) <= 0)
+		return -ETIMEDOUT;
+	code = nd_fds_receive(stack->connection, &layout, sizeof(layout), fds, ND_CHANNEL_FDS);
+	return code < 0 ? code : nd_channel_map(&stack->channel, &layout, fds);
+}
+
+static int watch(struct nd_stack *stack)
+{
+	struct epoll_event bell = { .events = EPOLLIN }, hangup = { .events = EPOLLRDHUP };
+
+	stack->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (stack->epoll < 0 ||
+	    epoll_ctl(stack->epoll, EPOLL_CTL_ADD, stack->channel.fds[ND_CHANNEL_WAKE_APP],
+		      &bell) < 0 ||
+	    epoll_ctl(stack->epoll, EPOLL_CTL_ADD, stack->connection, &hangup) < 0)
+		return -errno;
+	return 0;
+}
+
+static void free_handle(struct nd_stack *stack)
+{
+	nd_channel_unmap(&stack->channel);
+	nd_fds_close(&stack->connection);
+	nd_fds_close(&stack->epoll);
+	free(stack);
+}
+
+/* A handle on the core at the other end of the connection, which it takes. */
+static struct nd_stack *make_handle(struct nd_core *core, int connection, struct nd_error *error)
+{
+	struct nd_stack *stack = calloc(1, sizeof(*stack));
+	int code;
+
+	if (!stack) {
+		nd_fds_close(&connection);
+		nd_error_set(error, -ENOMEM, "stack: no memory");
+		return NULL;
+	}
+	*stack = (struct nd_stack){ .core = core, .connection = connection, .epoll = -1 };
+	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
+		stack->channel.fds[i] = -1;
+	code = receive_channel(stack);
+	if (code == 0)
+		code = watch(stack);
+	if (code == 0)
+		return stack;
+	if (code == -EPIPE)
+		nd_error_set(error, code,
+			     "stack: the core took no further application; it serves at most %d, "
+			     "or has no memory for one more channel",
+			     ND_STACK_APPS_MAX);
+	else
+		nd_error_set(error, code, "stack: cannot attach: %s", strerror(-code));
+	free_handle(stack);
+	return NULL;
+}
+
+static void attach(struct nd_core *core, void *argument)
+{
+	nd_core_attach(core, *(int *)argument);
+}
+
+struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
+{
+	struct nd_stack *handle;
+	int ends[2];
+
+	if (!stack->core) {
+		nd_error_set(error, -ENOTSUP, "stack: the core is in another process; attach to it");
+		return NULL;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
+		nd_error_set(error, -errno, "stack: no socket: %s", strerror(errno));
+		return NULL;
+	}
+	nd_core_call(stack->core, attach, &ends[0]);
+	handle = make_handle(stack->core, ends[1], error);
+	if (handle)
+		__atomic_add_fetch(&stack->core->handles, 1, __ATOMIC_RELAXED);
+	return handle;
+}
+
+struct nd_stack *nd_stack_open(const struct nd_stack_config *config, struct nd_error *error)
+{
+	struct nd_stack opener = { .core = nd_core_open(config, error) };
+	struct nd_stack *stack;
+
+	if (!opener.core)
+		return NULL;
+	stack = nd_stack_share(&opener, error);
+	if (!stack)
+		nd_core_close(opener.core);
+	return stack;
+}
+
+struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error)
+{
+	int connection = nd_fds_connect(service, error);
+
+	return connection < 0 ? NULL : make_handle(NULL, connection, error);
+}
+
+static void detach_closed(struct nd_core *core, void *unused)
+{
+	(void)unused;
+	nd_core_check_apps(core, nd_core_now());
+}
+
+void nd_stack_close(struct nd_stack *stack)
+{
+	struct nd_core *core = stack->core;
+
+	free_handle(stack);
+	if (!core)
+		return;
+	if (__atomic_sub_fetch(&core->handles, 1, __ATOMIC_ACQ_REL) == 0)
+		nd_core_close(core);
+	else
+		nd_core_call(core, detach_closed, NULL);
+}
+
+/* ---- messages ---- */
+
+uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes)
+{
+	return nd_arena_get(&stack->channel.arena, bytes);
+}
+
+int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer)
+{
+	return nd_arena_put(&stack->channel.arena, buffer);
+}
+
+int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command)
+{
+	return stack->gone ? -EPIPE : nd_channel_submit(&stack->channel, protocol, command);
+}
+
+int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit)
+{
+	uint32_t count = nd_channel_events(&stack->channel, out, limit);
+
+	if (ND_LIKELY(count || !stack->armed)) {
+		stack->armed = false;
+		return (int)nd_min_u32(count, INT32_MAX);
+	}
+	/* Woken for nothing: that is what the end of the core looks like. */
+	stack->armed = false;
+	stack->gone |= nd_fds_hung_up(stack->connection);
+	return stack->gone ? -EPIPE : 0;
+}
+
+int nd_stack_descriptor(const struct nd_stack *stack)
+{
+	return stack->epoll;
+}
+
+bool nd_stack_arm(struct nd_stack *stack)
+{
+	stack->armed = true;
+	return nd_channel_arm_app(&stack->channel);
+}
+
+int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
+{
+	struct pollfd entry = { .fd = stack->epoll, .events = POLLIN };
+	struct timespec duration = {
+		.tv_sec = (time_t)(timeout / ND_SEC),
+		.tv_nsec = (long)(timeout % ND_SEC),
+	};
+	int ready;
+
+	if (!nd_stack_arm(stack))
+		return 1;
+	ready = ppoll(&entry, 1, timeout == ND_NEVER ? NULL : &duration, NULL);
+	if (ready < 0)
+		return -errno;
+	if (ready && nd_fds_hung_up(stack->connection)) {
+		stack->gone = true;
+		return nd_ring_filled(&stack->channel.completions, 1) ? 1 : -EPIPE;
+	}
+	return ready;
+}
+
+/* ---- control ---- */
+
+struct peer_call {
+	const uint8_t *address, *mac;
+	uint32_t port;
+	int code;
+};
+
+static void set_peer(struct nd_core *core, void *argument)
+{
+	struct peer_call *call = argument;
+	struct nd_core_port *port = &core->ports[call->port];
+	uint32_t handle = nd_peers_get(&core->peers, call->address, (uint8_t)call->port, port->mac,
+				       port->derive);
+
+	call->code = handle == ND_NONE ? -ENOBUFS : 0;
+	if (call->code == 0)
+		nd_peers_set_way(&core->peers, handle, (uint8_t)call->port, port->mac, call->mac,
+				 ND_PEER_SET);
+}
+
+int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_t port,
+		      const uint8_t mac[6])
+{
+	struct peer_call call = { .address = address, .mac = mac, .port = port };
+
+	if (!stack->core)
+		return -ENOTSUP;
+	if (port >= stack->core->config.port_count)
+		return -EINVAL;
+	nd_core_call(stack->core, set_peer, &call);
+	return call.code;
+}
+
+struct counters_call {
+	enum nd_stack_group group;
+	uint32_t index;
+	const struct nd_counters_table *table;
+	uint64_t *values;
+	uint32_t limit;
+	int code;
+};
+
+/* Finds the group; NULL when there is none. */
+static const uint64_t *find_counters(struct nd_core *core, struct counters_call *call)
+{
+	uint8_t protocol = call->group == ND_STACK_GROUP_NDP ? ND_PROTO_NDP : ND_PROTO_HOMA;
+
+	switch (call->group) {
+	case ND_STACK_GROUP_CORE:
+		call->table = &nd_core_counters_table;
+		return (const uint64_t *)&core->counters;
+	case ND_STACK_GROUP_WIRE:
+		call->table = &nd_wire_counters_table;
+		return (const uint64_t *)&core->wire;
+	case ND_STACK_GROUP_PORT:
+		call->table = &nd_port_counters_table;
+		if (call->index >= core->config.port_count || !core->ports[call->index].port)
+			return NULL;
+		return (const uint64_t *)nd_port_counters(core->ports[call->index].port);
+	case ND_STACK_GROUP_NDP:
+	case ND_STACK_GROUP_HOMA:
+		for (uint32_t i = 0; i < core->engine_count; i++) {
+			if (core->engines[i].ops->protocol != protocol)
+				continue;
+			call->table = core->engines[i].ops->counters_table;
+			return core->engines[i].ops->counters(core->engines[i].endpoint);
+		}
+	}
+	return NULL;
+}
+
+static void copy_counters(struct nd_core *core, void *argument)
+{
+	struct counters_call *call = argument;
+	const uint64_t *values = find_counters(core, call);
+
+	call->code = values ? (int)call->table->count : -ENOENT;
+	if (values)
+		memcpy(call->values, values,
+		       nd_min_u32(call->limit, call->table->count) * sizeof(*values));
+}
+
+int nd_stack_counters(struct nd_stack *stack, enum nd_stack_group group, uint32_t index,
+		      const struct nd_counters_table **table, uint64_t *values, uint32_t limit)
+{
+	struct counters_call call = {
+		.group = group,
+		.index = index,
+		.values = values,
+		.limit = limit,
+	};
+
+	if (!stack->core)
+		return -ENOTSUP;
+	nd_core_call(stack->core, copy_counters, &call);
+	*table = call.table;
+	return call.code;
+}
+
+struct state_call {
+	uint32_t index;
+	enum nd_port_state state;
+	char *mode;
+	struct nd_error *error;
+};
+
+static void copy_state(struct nd_core *core, void *argument)
+{
+	struct state_call *call = argument;
+	const struct nd_core_port *port = &core->ports[call->index];
+
+	call->state = port->port ? port->state : ND_PORT_GONE;
+	snprintf(call->mode, 64, "%s", port->port ? port->port->mode : "closed");
+	if (call->state != ND_PORT_UP)
+		*call->error = port->why;
+	else
+		nd_error_set(call->error, 0, "%s", port->port->note);
+}
+
+int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_state *state,
+			char mode[64], struct nd_error *error)
+{
+	struct state_call call = { .index = index, .mode = mode, .error = error };
+
+	if (!stack->core)
+		return -ENOTSUP;
+	if (index >= stack->core->config.port_count)
+		return -EINVAL;
+	nd_core_call(stack->core, copy_state, &call);
+	*state = call.state;
+	return 0;
+}
+
+static void audit(struct nd_core *core, void *argument)
+{
+	const char **wrong = argument;
+
+	for (uint32_t i = 0; i < core->engine_count && !*wrong; i++)
+		*wrong = core->engines[i].ops->audit(core->engines[i].endpoint);
+}
+
+const char *nd_stack_audit(struct nd_stack *stack)
+{
+	const char *wrong = NULL;
+
+	if (stack->core)
+		nd_core_call(stack->core, audit, &wrong);
+	return wrong;
+}

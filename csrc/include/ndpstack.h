@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The public C API: messages and RPCs over NDP and Homa, without a kernel module.
+ *
+ * A stack is an application's handle on a running core: one that this process runs itself
+ * (nd_stack_open), a second one on the same core (nd_stack_share), or the host service's
+ * (nd_stack_attach). All three are the same shared-memory channel; only who maps it differs.
+ *
+ *	struct nd_stack *stack = nd_stack_open(&config, &error);
+ *	uint8_t *request = nd_stack_buffer(stack, 100);
+ *	nd_stack_submit(stack, ND_PROTO_HOMA, &(struct nd_command){
+ *		.kind = ND_COMMAND_REQUEST, .peer = peer, .port = 4000,
+ *		.payload = request, .bytes = 100, .cookie = 1 });
+ *	...
+ *	count = nd_stack_events(stack, events, 32);
+ *
+ * Commands and events are those of transport/transport.h. In addition:
+ *
+ * - Every CONNECT, REQUEST, LISTEN and PEER is answered by ND_EVENT_OPENED, which carries the
+ *   command's cookie and the id it got, or by ND_EVENT_FAILED. SEND and REPLY are answered only
+ *   when they fail. A CANCEL, CLOSE, RESET, UNLISTEN or RELEASE of something that has just ended is
+ *   nothing to report.
+ * - A command that names ND_STACK_ID_LAST means the connection or RPC of the last CONNECT or
+ *   REQUEST on this handle, so that connecting and sending need no round trip to the core.
+ * - A payload to send lies in memory of nd_stack_buffer(). It is the stack's from submit until the
+ *   message's last event (SENT, RESPONSE, FAILED, CLOSED), then it may be used again or freed.
+ * - The payload of a received message lies in the stack's memory until ND_COMMAND_RELEASE, and
+ *   counts against the application's credit until then.
+ *
+ * - Events carry their protocol (enum nd_protocol) in the field of that name.
+ *
+ * A handle belongs to one thread at a time. After fork() the child must not use it. Every function
+ * that returns int returns 0 or a negative errno.
+ */
+#ifndef NDPSTACK_H
+#define NDPSTACK_H
+
+#include "base/error.h"
+#include "port/port.h"
+#include "transport/transport.h"
+#include "wire/frame.h"
+
+#define ND_STACK_PORTS_MAX 8
+#define ND_STACK_APPS_MAX 64
+#define ND_STACK_ID_LAST UINT64_MAX
+
+/*
+ * Commands of the core itself, beside enum nd_command_kind. PEER: 16 bytes of payload are an
+ * address (IPv4 mapped), and OPENED brings its handle in peer; without payload, peer is a handle,
+ * and OPENED brings its address, the first 8 bytes in id and the others in message.
+ */
+enum { ND_STACK_COMMAND_PEER = 64 };
+
+/* How the core waits when there is nothing to do. */
+enum nd_stack_profile {
+	ND_STACK_ADAPTIVE,   /* spins for spin_ns after work if a CPU is spare, then blocks */
+	ND_STACK_SPIN,       /* never blocks: lowest latency, one CPU all for itself */
+	ND_STACK_THROUGHPUT, /* blocks at once and works in large batches */
+};
+
+/* Memory of one application's channel. */
+struct nd_stack_channel_config {
+	uint32_t commands;  /* submission ring, 0: 1024 */
+	uint32_t events;    /* completion ring, 0: 4096 */
+	uint32_t send_bytes;    /* buffers to send from, 0: 16 MiB */
+	uint32_t receive_bytes; /* messages being received or held, 0: 32 MiB */
+};
+
+struct nd_stack_config {
+	struct nd_port_config ports[ND_STACK_PORTS_MAX];
+	uint32_t port_count;
+	uint8_t address_v4[16]; /* the host's own, mapped: ::ffff:a.b.c.d; zero: none */
+	uint8_t address_v6[16];
+	uint16_t vlan;          /* id of an 802.1Q tag on everything sent, 0: untagged */
+	const struct nd_frame_config *frame; /* ports, code points, checks; NULL: defaults */
+	uint64_t link_bps;      /* rate that the NIC scheduler keeps, 0: as fast as the port takes */
+	bool no_ndp, no_homa;   /* leave a protocol out */
+	const void *ndp_config;  /* struct nd_ndp_config, NULL: defaults for link and MTU */
+	const void *homa_config; /* struct nd_homa_config, NULL: likewise */
+	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
+	enum nd_stack_profile profile;
+	nd_ns spin_ns;          /* ADAPTIVE: 0: 50 us */
+	int cpu;                /* that the core thread is bound to, from 1 on; 0: any */
+	uint64_t seed;          /* of all random choices, 0: from the system */
+	const char *service;    /* name that other processes attach by, NULL: none */
+	struct nd_stack_channel_config channel; /* of each application */
+};
+
+struct nd_stack;
+
+/* Starts a core in this process. NULL on failure: error names cause and remedy. */
+struct nd_stack *nd_stack_open(const struct nd_stack_config *config, struct nd_error *error);
+
+/* A second application handle on the core that this process runs. */
+struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error);
+
+/* Attaches to the core of another process by its service name. */
+struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error);
+
+/*
+ * Lets go of the handle: connections are reset, RPCs cancelled, memory reclaimed. The last handle
+ * of a core in this process stops it and closes its ports.
+ */
+void nd_stack_close(struct nd_stack *stack);
+
+/* Memory to send from; NULL when there is none of this size now. */
+uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes);
+
+/* -EINVAL when it is not a buffer in use. */
+int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer);
+
+/*
+ * Hands a command to the core and wakes it. protocol is enum nd_protocol; PEER has none.
+ * -EAGAIN: the ring is full, take events and try again. -EINVAL: the payload is no buffer.
+ * -EPIPE: the core is gone; close this handle and attach again.
+ */
+int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command);
+
+/* Takes up to limit events out; returns how many, or -EPIPE when the core is gone. */
+int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit);
+
+/*
+ * A descriptor that is readable when events are there. Before blocking on it call
+ * nd_stack_arm(): true when it is safe to block, false when events are waiting.
+ */
+int nd_stack_descriptor(const struct nd_stack *stack);
+bool nd_stack_arm(struct nd_stack *stack);
+
+/* Waits for events up to a time in nanoseconds from now: 1, 0 when it passed, -EPIPE, -EINTR. */
+int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
+
+/* What the control plane tells the core of this process; the same calls from any thread. */
+
+/* Where packets to an address go: port by index, MAC address of it or of the next hop. */
+int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_t port,
+		      const uint8_t mac[6]);
+
+/*
+ * Counters of the core and of what it runs, as of now: copies up to limit values and returns how
+ * many there are, in the order of the table; -ENOENT when there is no such group or port.
+ */
+enum nd_stack_group {
+	ND_STACK_GROUP_CORE,
+	ND_STACK_GROUP_WIRE,
+	ND_STACK_GROUP_NDP,
+	ND_STACK_GROUP_HOMA,
+	ND_STACK_GROUP_PORT, /* of the port of the given index */
+};
+int nd_stack_counters(struct nd_stack *stack, enum nd_stack_group group, uint32_t index,
+		      const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
+
+/* State of a port, its mode in use, and what was not as asked for; text of state in error. */
+int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_state *state,
+			char mode[64], struct nd_error *error);
+
+/* NULL or what is wrong inside the engines. For tests. */
+const char *nd_stack_audit(struct nd_stack *stack);
+
+#endif
