@@ -84,9 +84,12 @@ static void configure_homa(const struct nd_swarm *swarm, void *out)
 		vary_homa_windows(&config, &rng);
 		vary_homa_limits(&config, &rng);
 	}
-	/* Too short a memory refuses what may have run: no reason to fail, but a failure. */
-	if (nd_swarm_options_gentle(options))
+	/* Small limits refuse requests for good: no reason to fail, but a failure. */
+	if (nd_swarm_options_gentle(options)) {
 		config.done_max = 4096;
+		config.server_rpcs_max = 256;
+		config.peer_rpcs_max = 256;
+	}
 	/* Whoever forgets responses that nobody has yet needs a network that loses few. */
 	config.at_least_once = options->config % 3 == 1 && options->buffer_packets >= 64 &&
 			       options->hosts <= 3 && options->message_max <= 20000;

@@ -171,6 +171,7 @@ bool nd_swarm_options_gentle(const struct nd_swarm_options *options)
 	const uint32_t losses = options->loss_ppm + options->control_loss_ppm + options->corrupt_ppm;
 
 	return losses <= GENTLE_LOSS_PPM && options->buffer_packets >= GENTLE_BUFFER_PACKETS &&
+	       options->core_percent >= 100 && options->slow_path_percent == 100 &&
 	       options->flap_us == 0 && options->partition_us == 0 &&
 	       options->restart_us == 0 && options->pause_us == 0 && options->detach_percent == 0 &&
 	       options->unlisten_percent == 0 && options->reset_percent == 0 &&

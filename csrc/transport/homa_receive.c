@@ -172,9 +172,6 @@ static void server_lost_rpc(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8
 	} else if (homa->config.at_least_once || !may_have_run) {
 		if (rpc->state == ND_HOMA_INCOMING)
 			forget_response(homa, rpc);
-		/* The server lives and has not run it: no reason to lose patience. */
-		rpc->attempts = 0;
-		rpc->quiet_since = now;
 		homa->counters.requests_restarted++;
 		nd_homa_out_restart(homa, rpc);
 	} else if (rpc->flags & RPC_DOUBTED && rpc->flags & RPC_ASKED) {
