@@ -81,5 +81,11 @@ lint: dev ## ruff and mypy
 	ruff format --check .
 	mypy ndpstack switchd bindings tests
 
+wheel: dev ## Build sdist and wheel as from a clean clone, and try the wheel in a fresh environment
+	$(BIN)/python -m pip install --quiet --group release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	deploy/check-wheel dist/*.whl
+
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-fuzz dist
