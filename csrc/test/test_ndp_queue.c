@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The NDP discipline: trimming, the coin, service order, overflow, variants. */
+#include "test/queue_bed.h"
+
+#define FULL 9000
+
+static struct nd_ndp_queue_config config;
+
+/* A queue of the paper's eight packets, with a change or two. */
+#define PAPER(...) \
+	config = nd_ndp_queue_paper(8, FULL); \
+	__VA_ARGS__; \
+	BED(bed, &nd_ndp_queue_ops, &config)
+
+static uint32_t depth(const struct bed *bed, uint32_t class)
+{
+	return nd_ndp_queue_ops.depth(bed->queue, class).packets;
+}
+
+static enum nd_verdict put_data(struct bed *bed)
+{
+	return bed_put(bed, bed_data(bed, FULL));
+}
+
+static void fill_data(struct bed *bed, uint32_t packets)
+{
+	for (uint32_t i = 0; i < packets; i++)
+		CHECK_EQ(put_data(bed), ND_KEPT);
+}
+
+static void fill_headers(struct bed *bed, uint32_t packets)
+{
+	for (uint32_t i = 0; i < packets; i++)
+		CHECK_EQ(bed_put(bed, bed_header(bed)), ND_KEPT);
+}
+
+/* Serves count packets; 'h' for each header, 'd' for each data packet. */
+static void serve(struct bed *bed, uint32_t count, char *order)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = bed_get(bed);
+
+		CHECK(index != ND_NONE);
+		order[i] = bed_packet(bed, index)->wire_bytes == 64 ? 'h' : 'd';
+		nd_pool_put(&bed->pool, index);
+	}
+	order[count] = '\0';
+}
+
+static const char *refusal(void)
+{
+	const char *why = "";
+
+	nd_ndp_queue_ops.check(&config, &why);
+	return why;
+}
+
+/* R-NSW-01 */
+TEST(ndp_enqueue__sorts_packets_into_two_queues)
+{
+	uint8_t control[] = { ND_NDP_ACK, ND_NDP_NACK, ND_NDP_PULL, ND_NDP_CLOSE };
+	PAPER();
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(control); i++) {
+		uint32_t index = bed_control(&bed);
+
+		bed_packet(&bed, index)->type = control[i];
+		CHECK_EQ(bed_put(&bed, index), ND_KEPT);
+		CHECK_EQ(depth(&bed, ND_NDP_QUEUE_HEADERS), i + 1);
+	}
+	CHECK_EQ(bed_put(&bed, bed_header(&bed)), ND_KEPT);
+	CHECK_EQ(depth(&bed, ND_NDP_QUEUE_HEADERS), 5);
+	CHECK_EQ(put_data(&bed), ND_KEPT);
+	CHECK_EQ(bed_put(&bed, bed_other(&bed, 1500)), ND_KEPT);
+	CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), 2);
+	CHECK_EQ(bed.counters.trimmed_arrived_packets, 1);
+	bed_audit(&bed);
+}
+
+/* R-NSW-02: 6, 8 and 10 packets of data fit, to the byte. */
+TEST(ndp_enqueue__holds_data_to_the_byte)
+{
+	for (uint32_t packets = 6; packets <= 10; packets += 2) {
+		uint32_t last;
+		PAPER(config = nd_ndp_queue_paper(packets, FULL); config.data.packets = 0);
+
+		fill_data(&bed, packets - 1);
+		last = bed_data(&bed, FULL - 64);
+		CHECK_EQ(bed_put(&bed, last), ND_KEPT);
+		CHECK_EQ(bed_put(&bed, bed_other(&bed, 65)), ND_DROPPED);
+		CHECK_EQ(bed_put(&bed, bed_other(&bed, 64)), ND_KEPT);
+		CHECK_EQ(bed.queue->bytes, packets * FULL);
+		CHECK_EQ(bed_put(&bed, bed_other(&bed, 1)), ND_DROPPED);
+	}
+}
+
+/* R-NSW-02, E-N04: as many bytes of headers, which is 1125 of 64 bytes. */
+TEST(ndp_enqueue__holds_exactly_1125_headers)
+{
+	PAPER(config.return_to_sender = false);
+
+	fill_headers(&bed, 1125);
+	CHECK_EQ(bed.queue->bytes, 72000);
+	CHECK_EQ(bed_put(&bed, bed_header(&bed)), ND_DROPPED);
+	CHECK_EQ(bed_put(&bed, bed_control(&bed)), ND_DROPPED);
+	bed_audit(&bed);
+}
+
+/* R-NSW-03, R-NSW-15: what is left is 64 bytes that name flow, sequence and path. */
+TEST(ndp_enqueue__cuts_the_payload_and_nothing_else)
+{
+	static const uint8_t payload[1];
+	struct nd_packet before, after;
+	uint32_t index;
+	PAPER(config.victim = ND_NDP_VICTIM_ARRIVAL; config.last_hop = true);
+
+	fill_data(&bed, 8);
+	index = bed_data(&bed, FULL);
+	bed_packet(&bed, index)->ndp = (struct nd_ndp_header){
+		.connection = 7, .sequence = 11, .message_bytes = 100000, .offset = 5, .message = 3,
+	};
+	bed_packet(&bed, index)->path = 13;
+	bed_packet(&bed, index)->flow = 17;
+	bed_packet(&bed, index)->payload = payload;
+	before = *bed_packet(&bed, index);
+	CHECK_EQ(bed_put(&bed, index), ND_TRIMMED);
+	after = *bed_packet(&bed, index);
+	CHECK_EQ(after.wire_bytes, 64);
+	CHECK(after.payload == NULL);
+	CHECK_EQ(after.marks, ND_MARK_TRIMMABLE | ND_MARK_TRIMMED | ND_MARK_LAST_HOP);
+	CHECK_EQ(bed.counters.trimmed_bytes, FULL - 64);
+	after.wire_bytes = before.wire_bytes;
+	after.payload = before.payload;
+	after.marks = before.marks;
+	after.next = before.next;
+	CHECK(memcmp(&before, &after, sizeof(before)) == 0);
+	bed_audit(&bed);
+}
+
+TEST(ndp_enqueue__says_last_hop_only_where_configured)
+{
+	uint32_t index;
+	PAPER(config.victim = ND_NDP_VICTIM_ARRIVAL);
+
+	fill_data(&bed, 8);
+	index = bed_data(&bed, FULL);
+	CHECK_EQ(bed_put(&bed, index), ND_TRIMMED);
+	CHECK(!(bed_packet(&bed, index)->marks & ND_MARK_LAST_HOP));
+}
+
+/* R-NSW-04: arrival or tail, each with 1/2, never another packet. */
+TEST(ndp_enqueue__tosses_a_fair_coin)
+{
+	const uint32_t draws = 100000;
+	uint32_t tails = 0;
+	int64_t off;
+	PAPER(config.strict = true);
+
+	fill_data(&bed, 7);
+	CHECK_EQ(put_data(&bed), ND_KEPT);
+	for (uint32_t i = 0; i < draws; i++) {
+		uint32_t arrival = bed_data(&bed, FULL), victim;
+		enum nd_verdict verdict = bed_put(&bed, arrival);
+
+		victim = bed_get(&bed);
+		CHECK(bed_packet(&bed, victim)->marks & ND_MARK_TRIMMED);
+		CHECK_EQ(victim == arrival, verdict == ND_TRIMMED);
+		tails += verdict == ND_KEPT;
+		nd_pool_put(&bed.pool, victim);
+	}
+	/* 3 sigma of a binomial: 3 * sqrt(n) / 2 = 474. */
+	off = (int64_t)tails - draws / 2;
+	CHECK(off > -475 && off < 475);
+	CHECK_EQ(bed.counters.trimmed_packets, draws);
+	bed_audit(&bed);
+}
+
+/* R-NSW-04: when the tail is cut, the arrival takes its place and all before it stay. */
+TEST(ndp_enqueue__cuts_only_the_newest_queued)
+{
+	uint32_t queued[8], arrival;
+	enum nd_verdict verdict;
+	PAPER();
+
+	for (uint32_t i = 0; i < 8; i++) {
+		queued[i] = bed_data(&bed, FULL);
+		bed_put(&bed, queued[i]);
+	}
+	do {
+		arrival = bed_data(&bed, FULL);
+		verdict = bed_put(&bed, arrival);
+	} while (verdict != ND_KEPT);
+	bed.queue->blocked = 1u << ND_NDP_QUEUE_HEADERS;
+	for (uint32_t i = 0; i < 7; i++)
+		CHECK_EQ(bed_get(&bed), queued[i]);
+	CHECK_EQ(bed_get(&bed), arrival);
+	CHECK_EQ(bed_get(&bed), ND_NONE);
+	CHECK(bed_packet(&bed, queued[7])->marks & ND_MARK_TRIMMED);
+}
+
+/* R-NSW-04 with packets of different sizes: a larger arrival may be cut after the tail was. */
+TEST(ndp_enqueue__cuts_the_arrival_too_when_it_still_does_not_fit)
+{
+	uint32_t both = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		config = nd_ndp_queue_paper(8, FULL);
+		config.data.bytes = 10000;
+		struct bed bed = bed_make(&nd_ndp_queue_ops, &config);
+
+		bed_start(&bed, &nd_ndp_queue_ops, &config, i);
+		CHECK_EQ(put_data(&bed), ND_KEPT);
+		CHECK_EQ(bed_put(&bed, bed_data(&bed, 500)), ND_KEPT);
+		CHECK_EQ(put_data(&bed), ND_TRIMMED);
+		CHECK(bed.counters.trimmed_packets == 1 || bed.counters.trimmed_packets == 2);
+		both += bed.counters.trimmed_packets == 2;
+		CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), bed.counters.trimmed_packets == 1 ? 2 : 1);
+		bed_audit(&bed);
+	}
+	CHECK(both > 4 && both < 28);
+}
+
+TEST(ndp_enqueue__never_cuts_a_tail_that_cannot_be)
+{
+	PAPER();
+
+	fill_data(&bed, 7);
+	CHECK_EQ(bed_put(&bed, bed_other(&bed, 1500)), ND_KEPT);
+	for (uint32_t i = 0; i < 50; i++)
+		CHECK_EQ(put_data(&bed), ND_TRIMMED);
+	CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), 8);
+	bed_audit(&bed);
+}
+
+TEST(ndp_enqueue__drops_what_cannot_be_trimmed)
+{
+	uint32_t flood;
+	PAPER();
+
+	fill_data(&bed, 8);
+	CHECK_EQ(bed_put(&bed, bed_other(&bed, 1500)), ND_DROPPED);
+	flood = bed_data(&bed, FULL);
+	bed_packet(&bed, flood)->marks |= ND_MARK_FLOOD;
+	CHECK_EQ(bed_put(&bed, flood), ND_DROPPED);
+	CHECK_EQ(bed.shed.dropped, flood);
+	CHECK_EQ(bed.counters.dropped_packets, 2);
+	CHECK_EQ(bed.counters.trimmed_packets, 0);
+	bed_audit(&bed);
+}
+
+/* R-NSW-05: ten headers, one data packet, again and again. */
+TEST(ndp_dequeue__serves_ten_headers_for_one_data_packet)
+{
+	char order[34];
+	PAPER();
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 60);
+	serve(&bed, 33, order);
+	CHECK_STR(order, "hhhhhhhhhhdhhhhhhhhhhdhhhhhhhhhhd");
+}
+
+/* R-NSW-05, U24: any ratio of weights. */
+TEST(ndp_dequeue__serves_any_ratio)
+{
+	char order[13];
+	PAPER(config.header_weight = 2; config.data_weight = 3);
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 60);
+	serve(&bed, 12, order);
+	CHECK_STR(order, "hhdddhhdddhh");
+}
+
+/* U24: strict headers starve data for as long as they come; weighted ones cannot. */
+TEST(ndp_dequeue__starves_data_only_when_strict)
+{
+	for (uint32_t strict = 0; strict < 2; strict++) {
+		PAPER(config.strict = strict);
+
+		fill_data(&bed, 8);
+		fill_headers(&bed, 1);
+		for (uint32_t i = 0; i < 880; i++) {
+			uint32_t index = bed_get(&bed);
+
+			nd_pool_put(&bed.pool, index);
+			fill_headers(&bed, 1);
+		}
+		CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), strict ? 8 : 0);
+	}
+}
+
+/* R-NSW-06: a header that finds only data waiting is next, whatever was served before. */
+TEST(ndp_dequeue__serves_headers_first_when_the_ratio_allows)
+{
+	char order[6];
+	PAPER(config.header_weight = 1);
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 1);
+	serve(&bed, 3, order);
+	CHECK_STR(order, "hdd");
+	fill_headers(&bed, 1);
+	serve(&bed, 2, order);
+	CHECK_STR(order, "hd");
+}
+
+/* R-NSW-06, E-N02: nine packets meet at a port that holds eight, the one in service included. */
+TEST(ndp_dequeue__sends_the_header_right_after_the_packet_in_service)
+{
+	const nd_ns full = 7200; /* of a link, R-NSW-15: 9000 bytes at 10 Gb/s */
+	uint32_t packets[9], first;
+	PAPER(config.data.packets = 7);
+
+	for (uint32_t i = 0; i < 9; i++)
+		packets[i] = bed_data(&bed, FULL);
+	bed_put(&bed, packets[0]);
+	first = bed_get(&bed);
+	CHECK_EQ(first, packets[0]);
+	for (uint32_t i = 1; i < 9; i++)
+		bed_put(&bed, packets[i]);
+	CHECK_EQ(bed.counters.trimmed_packets, 1);
+	CHECK_EQ(bed.counters.dropped_packets, 0);
+	bed.now += full;
+	CHECK_EQ(bed_packet(&bed, bed_get(&bed))->wire_bytes, 64);
+	/* The retransmission is back while packet 7 is in service; the link never idles. */
+	for (uint32_t i = 0; i < 6; i++)
+		CHECK_EQ(bed_packet(&bed, bed_get(&bed))->wire_bytes, FULL);
+	CHECK_EQ(put_data(&bed), ND_KEPT);
+	CHECK(bed_get(&bed) != ND_NONE);
+	CHECK(bed_get(&bed) != ND_NONE);
+	CHECK_EQ(bed_get(&bed), ND_NONE);
+}
+
+/* R-NSW-07 */
+TEST(ndp_dequeue__serves_the_only_queue_that_has_packets)
+{
+	char order[31];
+	PAPER();
+
+	fill_headers(&bed, 30);
+	serve(&bed, 30, order);
+	CHECK_STR(order, "hhhhhhhhhhhhhhhhhhhhhhhhhhhhhh");
+	fill_data(&bed, 8);
+	serve(&bed, 8, order);
+	CHECK_STR(order, "dddddddd");
+}
+
+/* R-NSW-08 */
+TEST(ndp_enqueue__returns_headers_that_overflow)
+{
+	uint32_t index;
+	PAPER(config.victim = ND_NDP_VICTIM_ARRIVAL);
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 1125);
+	index = bed_data(&bed, FULL);
+	CHECK_EQ(bed_put(&bed, index), ND_RETURNED);
+	CHECK_EQ(bed.shed.returned, index);
+	CHECK_EQ(bed.shed.dropped, ND_NONE);
+	CHECK_EQ(bed_packet(&bed, index)->source, 2);
+	CHECK_EQ(bed_packet(&bed, index)->target, 1);
+	CHECK(bed_packet(&bed, index)->marks & ND_MARK_BOUNCED);
+	CHECK_EQ(bed.counters.returned_packets, 1);
+	bed_audit(&bed);
+	/* Loop test: it meets a full queue on its way back and is dropped, not turned again. */
+	CHECK_EQ(bed_put(&bed, index), ND_DROPPED);
+	CHECK_EQ(bed_packet(&bed, index)->source, 2);
+	bed_audit(&bed);
+}
+
+/* R-NSW-08: the victim of the coin is returned in the same way. */
+TEST(ndp_enqueue__returns_a_tail_that_overflows)
+{
+	uint32_t tail = ND_NONE, arrival;
+	enum nd_verdict verdict;
+	PAPER();
+
+	fill_data(&bed, 7);
+	fill_headers(&bed, 1125);
+	tail = bed_data(&bed, FULL);
+	bed_put(&bed, tail);
+	do {
+		arrival = bed_data(&bed, FULL);
+		verdict = bed_put(&bed, arrival);
+		CHECK(verdict == ND_KEPT || verdict == ND_RETURNED);
+	} while (verdict != ND_KEPT);
+	CHECK_EQ(bed.shed.returned, tail);
+	CHECK_EQ(bed_packet(&bed, tail)->next, ND_NONE);
+	bed_audit(&bed);
+}
+
+TEST(ndp_enqueue__drops_headers_that_overflow_without_return_to_sender)
+{
+	PAPER(config.return_to_sender = false; config.victim = ND_NDP_VICTIM_ARRIVAL);
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 1125);
+	CHECK_EQ(put_data(&bed), ND_DROPPED);
+	CHECK_EQ(bed.counters.trimmed_packets, 1);
+	CHECK_EQ(bed.counters.trimmed_dropped_packets, 1);
+	CHECK_EQ(bed.counters.dropped_bytes, 64);
+	bed_audit(&bed);
+}
+
+/* R-NSW-09 */
+TEST(ndp_enqueue__drops_control_packets_that_overflow)
+{
+	uint32_t index;
+	PAPER();
+
+	fill_headers(&bed, 1125);
+	index = bed_control(&bed);
+	CHECK_EQ(bed_put(&bed, index), ND_DROPPED);
+	CHECK_EQ(bed.shed.dropped, index);
+	CHECK_EQ(bed.shed.returned, ND_NONE);
+	CHECK_EQ(bed.counters.control_dropped_packets, 1);
+	CHECK_EQ(bed_packet(&bed, index)->source, 1);
+	bed_audit(&bed);
+}
+
+TEST(ndp_enqueue__keeps_a_reserve_for_control_packets)
+{
+	PAPER(config.headers.bytes = 640; config.control_reserve_bytes = 128);
+
+	fill_headers(&bed, 8);
+	CHECK_EQ(bed_put(&bed, bed_header(&bed)), ND_RETURNED);
+	CHECK_EQ(bed_put(&bed, bed_control(&bed)), ND_KEPT);
+	CHECK_EQ(bed_put(&bed, bed_control(&bed)), ND_KEPT);
+	CHECK_EQ(bed_put(&bed, bed_control(&bed)), ND_DROPPED);
+}
+
+/* R-NSW-10: each of the two queues is first in, first out. */
+TEST(ndp_dequeue__keeps_the_order_of_each_queue)
+{
+	struct nd_rng rng = nd_rng_make(3, 0);
+	uint32_t arrivals = 0, served[2] = { 0 };
+	PAPER(config.victim = ND_NDP_VICTIM_ARRIVAL);
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t index;
+
+		if (nd_rng_below(&rng, 5) < 3) {
+			index = nd_rng_coin(&rng) ? bed_data(&bed, FULL) : bed_control(&bed);
+			bed_packet(&bed, index)->rank = ++arrivals;
+			bed_put(&bed, index);
+			bed_free(&bed, bed.shed.dropped);
+			bed_free(&bed, bed.shed.returned);
+			continue;
+		}
+		index = bed_get(&bed);
+		if (index != ND_NONE) {
+			bool header = bed_packet(&bed, index)->wire_bytes == 64;
+
+			CHECK(bed_packet(&bed, index)->rank > served[header]);
+			served[header] = bed_packet(&bed, index)->rank;
+			nd_pool_put(&bed.pool, index);
+		}
+	}
+	CHECK(served[0] > 0 && served[1] > 0);
+}
+
+/* The identity that operators watch, after every step: trimmed = sent + dropped + returned + queued. */
+TEST(ndp_queue__accounts_for_every_trimmed_header)
+{
+	struct nd_rng rng = nd_rng_make(4, 0);
+	const struct nd_queue_counters *c;
+	PAPER(config.headers.bytes = 640);
+
+	c = &bed.counters;
+	for (uint32_t i = 0; i < 5000; i++) {
+		uint32_t index = ND_NONE;
+
+		if (nd_rng_below(&rng, 100) < 60) {
+			put_data(&bed);
+			bed_free(&bed, bed.shed.dropped);
+			bed_free(&bed, bed.shed.returned);
+		} else {
+			index = bed_get(&bed);
+		}
+		if (index != ND_NONE)
+			nd_pool_put(&bed.pool, index);
+		CHECK_EQ(c->trimmed_packets,
+			 c->trimmed_sent_packets + c->trimmed_dropped_packets +
+				 c->returned_packets + depth(&bed, ND_NDP_QUEUE_HEADERS));
+	}
+	CHECK(c->trimmed_sent_packets > 100 && c->returned_packets > 100);
+}
+
+/* R-NSW-12, E-N29: two queues of 12 KB, only the arrival is cut, a full header queue drops. */
+TEST(nd_ndp_queue_netfpga__drops_and_cuts_as_the_card_does)
+{
+	uint32_t index;
+	PAPER(config = nd_ndp_queue_netfpga());
+
+	for (uint32_t i = 0; i < 8; i++)
+		CHECK_EQ(bed_put(&bed, bed_data(&bed, 1500)), ND_KEPT);
+	for (uint32_t i = 0; i < 187; i++) {
+		index = bed_data(&bed, 1500);
+		CHECK_EQ(bed_put(&bed, index), ND_TRIMMED);
+	}
+	CHECK_EQ(bed.queue->bytes, 12000 + 187 * 64);
+	CHECK_EQ(bed_put(&bed, bed_data(&bed, 1500)), ND_DROPPED);
+	CHECK_EQ(bed.shed.returned, ND_NONE);
+	CHECK_EQ(bed.counters.trimmed_dropped_packets, 1);
+	bed_audit(&bed);
+}
+
+/* R-NSW-13: a count of queued data packets against a threshold, and payload-less NDP first. */
+TEST(nd_ndp_queue_p4__counts_packets_and_sends_empty_ones_first)
+{
+	uint32_t empty, other;
+	PAPER(config = nd_ndp_queue_p4(4));
+
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK_EQ(bed_put(&bed, bed_data(&bed, i % 2 ? 100 : FULL)), ND_KEPT);
+	CHECK_EQ(bed_put(&bed, bed_data(&bed, 100)), ND_TRIMMED);
+	empty = bed_data(&bed, 64);
+	CHECK_EQ(bed_put(&bed, empty), ND_KEPT);
+	CHECK(!(bed_packet(&bed, empty)->marks & ND_MARK_TRIMMED));
+	CHECK_EQ(depth(&bed, ND_NDP_QUEUE_HEADERS), 2);
+	other = bed_other(&bed, 64);
+	CHECK_EQ(bed_put(&bed, other), ND_DROPPED);
+	bed_audit(&bed);
+}
+
+/* R-NSW-13: otherwise it is the default with the coin fixed on the arrival. */
+TEST(nd_ndp_queue_p4__equals_the_default_with_a_fixed_coin)
+{
+	static _Alignas(64) uint8_t memory[65536];
+	struct nd_ndp_queue_config p4 = nd_ndp_queue_p4(8);
+	struct nd_queue *twin = (struct nd_queue *)(void *)memory;
+	struct nd_queue_counters counters = { 0 };
+	struct nd_rng rng = nd_rng_make(5, 0);
+	PAPER(config.data.bytes = 0; config.strict = true; config.victim = ND_NDP_VICTIM_ARRIVAL);
+
+	nd_ndp_queue_ops.init(twin, &bed.pool, &p4, &counters, 1);
+	for (uint32_t i = 0; i < 10000; i++) {
+		struct nd_shed shed = ND_SHED_EMPTY;
+
+		if (nd_rng_below(&rng, 100) < 55) {
+			uint16_t bytes = (uint16_t)(65 + nd_rng_below(&rng, 8000));
+			bool data = nd_rng_below(&rng, 4) != 0;
+			uint32_t a = data ? bed_data(&bed, bytes) : bed_control(&bed);
+			uint32_t b = data ? bed_data(&bed, bytes) : bed_control(&bed);
+
+			bed_packet(&bed, a)->rank = bed_packet(&bed, b)->rank = i;
+			CHECK_EQ(bed_put(&bed, a), nd_queue_enqueue(twin, b, 0, &shed));
+		} else {
+			uint32_t a = bed_get(&bed), b = nd_queue_dequeue(twin, 0);
+
+			CHECK_EQ(a == ND_NONE, b == ND_NONE);
+			if (a == ND_NONE)
+				continue;
+			CHECK_EQ(bed_packet(&bed, a)->rank, bed_packet(&bed, b)->rank);
+			nd_pool_put(&bed.pool, a);
+			nd_pool_put(&bed.pool, b);
+		}
+	}
+	CHECK(memcmp(&counters, &bed.counters, sizeof(counters)) == 0);
+}
+
+/* U22: the header queue can be held back alone, and nothing of it leaks. */
+TEST(ndp_dequeue__holds_back_one_queue_alone)
+{
+	char order[9];
+	PAPER();
+
+	fill_data(&bed, 8);
+	fill_headers(&bed, 8);
+	bed.queue->blocked = 1u << ND_NDP_QUEUE_HEADERS;
+	serve(&bed, 8, order);
+	CHECK_STR(order, "dddddddd");
+	CHECK_EQ(bed_get(&bed), ND_NONE);
+	bed.queue->blocked = 1u << ND_NDP_QUEUE_DATA;
+	serve(&bed, 8, order);
+	CHECK_STR(order, "hhhhhhhh");
+}
+
+/* U23: a limit below what can work is refused with the least that does. */
+TEST(ndp_check__names_field_value_limit_and_remedy)
+{
+	config = nd_ndp_queue_paper(8, FULL);
+	CHECK_STR(refusal(), "");
+	config.headers.bytes = 40;
+	CHECK_STR(refusal(), "headers.bytes is 40, but must be at least 64, the size of a trimmed "
+			     "packet: raise it");
+	config.headers.bytes = 0;
+	CHECK(strstr(refusal(), "headers.bytes is 0"));
+	config = nd_ndp_queue_paper(0, FULL);
+	CHECK(strstr(refusal(), "data.packets is 0"));
+	config = nd_ndp_queue_paper(70000, 100);
+	CHECK(strstr(refusal(), "data.packets is 70000, but must be at most 65535"));
+	config = nd_ndp_queue_paper(8, FULL);
+	config.data.bytes = 63;
+	CHECK(strstr(refusal(), "data.bytes is 63"));
+	config = nd_ndp_queue_paper(8, FULL);
+	config.control_reserve_bytes = 72000;
+	CHECK(strstr(refusal(), "control_reserve_bytes is 72000"));
+	config = nd_ndp_queue_paper(8, FULL);
+	config.header_weight = 0;
+	CHECK(strstr(refusal(), "header_weight is 0"));
+	config.header_weight = 1;
+	config.data_weight = 30001;
+	CHECK(strstr(refusal(), "data_weight is 30001"));
+	config.strict = true;
+	CHECK_STR(refusal(), "");
+	config.victim = 2;
+	CHECK(strstr(refusal(), "victim is 2"));
+	config = nd_ndp_queue_netfpga();
+	CHECK_STR(refusal(), "");
+	config = nd_ndp_queue_p4(8);
+	CHECK_STR(refusal(), "");
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
