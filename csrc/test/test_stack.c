@@ -4,6 +4,10 @@
 #include "test/harness.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -143,10 +147,9 @@ static bool is_filled(const uint8_t *memory, uint32_t bytes, uint32_t seed)
 	return true;
 }
 
-/* Answers one request by its own bytes. */
-static void echo_once(struct nd_stack *server)
+/* Answers a request by its own bytes. */
+static void echo(struct nd_stack *server, struct nd_event request)
 {
-	struct nd_event request = expect(server, ND_EVENT_REQUEST);
 	uint8_t *reply = request.bytes ? nd_stack_buffer(server, request.bytes) : NULL;
 
 	if (request.bytes)
@@ -159,6 +162,11 @@ static void echo_once(struct nd_stack *server)
 				    .payload = reply,
 				    .bytes = request.bytes,
 				    .cookie = (uint64_t)(uintptr_t)reply });
+}
+
+static void echo_once(struct nd_stack *server)
+{
+	echo(server, expect(server, ND_EVENT_REQUEST));
 }
 
 static void ask(struct pair *pair, uint8_t *request, uint32_t bytes, uint64_t cookie)
@@ -209,6 +217,392 @@ TEST(nd_stack__echoes_homa_rpcs_over_ipv4)
 TEST(nd_stack__echoes_homa_rpcs_over_ipv6)
 {
 	check_homa("homa6", true);
+}
+
+static uint64_t counter(struct nd_stack *stack, enum nd_stack_group group, const char *name)
+{
+	const struct nd_counters_table *table;
+	uint64_t values[256];
+	int count = nd_stack_counters(stack, group, 0, &table, values, ND_ARRAY_SIZE(values));
+
+	for (int i = 0; i < count; i++)
+		if (strcmp(table->texts[i].name, name) == 0)
+			return values[i];
+	nd_test_fail(__FILE__, __LINE__, name);
+}
+
+/* Waits for a counter of the core; what it counts happens in another thread. */
+static void await_counter(struct nd_stack *stack, const char *name, uint64_t value)
+{
+	nd_ns end = clock_now() + PATIENCE;
+
+	while (counter(stack, ND_STACK_GROUP_CORE, name) < value) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
+}
+
+/* One request and its answer, as proof that all is well. */
+static void check_echo(struct pair *pair)
+{
+	uint8_t *request = nd_stack_buffer(pair->client, 100);
+	struct nd_event event;
+
+	fill(request, 100, 9);
+	ask(pair, request, 100, 9);
+	expect(pair->client, ND_EVENT_OPENED);
+	echo_once(pair->server);
+	event = expect(pair->client, ND_EVENT_RESPONSE);
+	CHECK(is_filled(event.payload, 100, 9));
+	submit(pair->client, ND_PROTO_HOMA,
+	       (struct nd_command){ .kind = ND_COMMAND_RELEASE, .id = event.id });
+	event = expect(pair->server, ND_EVENT_SENT);
+	CHECK_EQ(nd_stack_buffer_free(pair->server, (void *)(uintptr_t)event.cookie), 0);
+	CHECK_EQ(nd_stack_buffer_free(pair->client, request), 0);
+}
+
+/* Every command that fails tells why, by its cookie; none is lost. */
+TEST(nd_stack_submit__says_what_was_refused)
+{
+	struct pair pair = open_pair("refused", false);
+	uint8_t *buffer = nd_stack_buffer(pair.client, 64), outside[64];
+	struct nd_command request = {
+		.kind = ND_COMMAND_REQUEST,
+		.peer = pair.peer,
+		.port = SERVICE,
+		.payload = outside,
+		.bytes = 64,
+		.cookie = 1,
+	};
+	struct nd_event event;
+
+	CHECK_EQ(nd_stack_submit(pair.client, ND_PROTO_HOMA, &request), -EINVAL);
+	request.payload = buffer;
+	request.peer = 12345;
+	submit(pair.client, ND_PROTO_HOMA, request);
+	event = expect(pair.client, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.cookie, 1);
+	request.peer = pair.peer;
+	submit(pair.client, 7, request);
+	CHECK_EQ(expect(pair.client, ND_EVENT_FAILED).error, -EPROTONOSUPPORT);
+	request.priority = 8;
+	submit(pair.client, ND_PROTO_HOMA, request);
+	CHECK_EQ(expect(pair.client, ND_EVENT_FAILED).error, -EINVAL);
+	request.priority = 0;
+	submit(pair.client, ND_PROTO_HOMA, (struct nd_command){ .kind = ND_COMMAND_DETACH });
+	submit(pair.client, ND_PROTO_HOMA, (struct nd_command){ .kind = 99 });
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	submit(pair.server, ND_PROTO_HOMA,
+	       (struct nd_command){ .kind = ND_COMMAND_LISTEN, .port = SERVICE, .cookie = 2 });
+	event = expect(pair.server, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -EADDRINUSE);
+	CHECK_EQ(event.cookie, 2);
+	nd_stack_buffer_free(pair.client, buffer);
+	check_echo(&pair);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_CORE, "commands_refused"), 5);
+	close_pair(&pair);
+}
+
+/* A handle is an address and back again. */
+TEST(nd_stack_submit__names_peers)
+{
+	struct pair pair = open_pair("peers", false);
+	struct nd_event event;
+
+	CHECK_EQ(resolve(pair.client, addresses[0][0]), pair.peer);
+	CHECK_EQ(resolve(pair.client, addresses[0][1]), 0);
+	submit(pair.client, ND_PROTO_OTHER,
+	       (struct nd_command){ .kind = ND_STACK_COMMAND_PEER, .peer = pair.peer });
+	event = expect(pair.client, ND_EVENT_OPENED);
+	CHECK_EQ(memcmp(&event.id, addresses[0][0], 8), 0);
+	CHECK_EQ(memcmp(&event.message, addresses[0][0] + 8, 8), 0);
+	submit(pair.client, ND_PROTO_OTHER,
+	       (struct nd_command){ .kind = ND_STACK_COMMAND_PEER, .peer = 999, .cookie = 4 });
+	CHECK_EQ(expect(pair.client, ND_EVENT_FAILED).cookie, 4);
+	close_pair(&pair);
+}
+
+/* R-NHA-01: several applications on one core; one that closes takes nothing of the others along. */
+TEST(nd_stack_share__serves_several_applications)
+{
+	struct pair pair = open_pair("share", false), other = pair;
+	struct nd_event event = { 0 };
+	uint8_t *request;
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	other.client = nd_stack_share(pair.client, &error);
+	CHECK(other.client);
+	check_echo(&pair);
+	check_echo(&other);
+	request = nd_stack_buffer(other.client, 50);
+	ask(&other, request, 50, 1);
+	expect(other.client, ND_EVENT_OPENED);
+	nd_stack_close(other.client); /* with a request under way */
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_CORE, "apps_ended"), 1);
+	CHECK(!nd_stack_audit(pair.client));
+	while (nd_stack_wait(pair.server, 50 * ND_MSEC) == 1)
+		nd_stack_events(pair.server, &event, 1); /* asked, and then cancelled */
+	CHECK(event.kind != ND_EVENT_FAILED || event.error == -ECANCELED);
+	check_echo(&pair);
+	close_pair(&pair);
+}
+
+TEST(nd_stack_share__refuses_one_too_many)
+{
+	struct pair pair = open_pair("many", false);
+	struct nd_stack *more[ND_STACK_APPS_MAX - 1];
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(more); i++) {
+		more[i] = nd_stack_share(pair.client, &error);
+		CHECK(more[i]);
+	}
+	CHECK(!nd_stack_share(pair.client, &error));
+	CHECK(strstr(error.text, "at most 64"));
+	nd_stack_close(more[0]);
+	more[0] = nd_stack_share(pair.client, &error);
+	CHECK(more[0]);
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(more); i++)
+		nd_stack_close(more[i]);
+	close_pair(&pair);
+}
+
+/* An application in another process that attaches by name, asks, and is killed while it waits. */
+static void attached_child(const char *service, uint32_t rounds)
+{
+	struct pair pair = { .client = nd_stack_attach(service, &error) };
+
+	CHECK(pair.client);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint8_t *request = nd_stack_buffer(pair.client, 1000);
+		struct nd_event event;
+
+		fill(request, 1000, i);
+		ask(&pair, request, 1000, i);
+		expect(pair.client, ND_EVENT_OPENED);
+		event = expect(pair.client, ND_EVENT_RESPONSE);
+		CHECK(is_filled(event.payload, 1000, i));
+		nd_stack_buffer_free(pair.client, request);
+	} /* never releases what it received */
+	if (nd_stack_submit(pair.client, ND_PROTO_HOMA,
+			    &(struct nd_command){ .kind = ND_COMMAND_REQUEST,
+						  .peer = pair.peer,
+						  .port = SERVICE,
+						  .payload = nd_stack_buffer(pair.client, 500000),
+						  .bytes = 500000 }) == 0)
+		kill(getpid(), SIGKILL);
+}
+
+/* Answers what comes within a moment, and frees what is done with, however it ended. */
+static void serve(struct nd_stack *server)
+{
+	struct nd_event event;
+
+	if (nd_stack_wait(server, ND_MSEC) != 1 || nd_stack_events(server, &event, 1) != 1)
+		return;
+	if (event.kind == ND_EVENT_REQUEST)
+		echo(server, event);
+	else if (event.cookie)
+		nd_stack_buffer_free(server, (void *)(uintptr_t)event.cookie);
+}
+
+TEST(nd_stack_attach__reclaims_a_killed_application)
+{
+	struct pair pair = open_pair("killed", false);
+	struct nd_stack_config config;
+	struct nd_stack *host;
+	char name[64], service[64];
+	int status;
+	pid_t child;
+
+	nd_stack_close(pair.client); /* a host service takes its place */
+	snprintf(name, sizeof(name), "test-stack-%d-killed", getpid());
+	snprintf(service, sizeof(service), "test-service-%d", getpid());
+	config = config_of(name, 1, false);
+	config.service = service;
+	await_counter(pair.server, "rounds", 1);
+	host = open_stack(&config);
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	for (uint32_t i = 0; i < 5; i++) {
+		child = fork();
+		if (child == 0) {
+			attached_child(service, 3);
+			_exit(1);
+		}
+		while (waitpid(child, &status, WNOHANG) == 0)
+			serve(pair.server);
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		await_counter(host, "apps_ended", i + 1);
+		CHECK(!nd_stack_audit(host));
+	}
+	pair.client = host;
+	close_pair(&pair);
+	CHECK(!nd_stack_attach(service, &error));
+	CHECK(strstr(error.text, "nobody listens"));
+}
+
+/* An application learns that its core is gone, and may wait for it without hanging. */
+TEST(nd_stack_events__end_with_the_core)
+{
+	struct nd_stack_config config;
+	struct nd_stack *app;
+	char name[64], service[64];
+	struct nd_event event;
+	int ready[2], status;
+	pid_t child;
+	char byte;
+
+	snprintf(name, sizeof(name), "test-stack-%d-end", getpid());
+	snprintf(service, sizeof(service), "test-service-%d-end", getpid());
+	CHECK_EQ(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		config = config_of(name, 0, false);
+		config.service = service;
+		open_stack(&config);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	app = nd_stack_attach(service, &error);
+	CHECK(app);
+	CHECK_EQ(nd_stack_wait(app, ND_MSEC), 0);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(nd_stack_wait(app, 5 * ND_SEC), -EPIPE);
+	CHECK_EQ(nd_stack_submit(app, ND_PROTO_HOMA, &(struct nd_command){ 0 }), -EPIPE);
+	nd_stack_arm(app);
+	CHECK_EQ(nd_stack_events(app, &event, 1), -EPIPE);
+	nd_stack_close(app);
+}
+
+/* One that takes no events: its own credit ends, the others go on, and it can catch up. */
+TEST(nd_stack__slow_application_stops_only_itself)
+{
+	struct nd_stack_config config;
+	struct pair pair, slow; /* fast and slow server, with a client each */
+	struct nd_event event;
+	uint32_t requests = 0, failures = 0;
+	static char name[64];
+
+	snprintf(name, sizeof(name), "test-stack-%d-slow", getpid());
+	config = config_of(name, 0, false);
+	config.channel.events = 64;
+	pair.server = open_stack(&config);
+	config = config_of(name, 1, false);
+	pair.client = open_stack(&config);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	slow = pair;
+	slow.server = nd_stack_share(pair.server, &error);
+	slow.client = nd_stack_share(pair.client, &error);
+	listen_on(slow.server, ND_PROTO_HOMA, SERVICE + 1);
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	for (uint32_t i = 0; i < 200; i++) {
+		uint8_t *request = nd_stack_buffer(slow.client, 64);
+
+		submit(slow.client, ND_PROTO_HOMA,
+		       (struct nd_command){ .kind = ND_COMMAND_REQUEST,
+					    .peer = slow.peer,
+					    .port = SERVICE + 1,
+					    .payload = request,
+					    .bytes = 64,
+					    .cookie = (uint64_t)(uintptr_t)request,
+					    .deadline = clock_now() + 500 * ND_MSEC });
+	}
+	await_counter(pair.server, "messages_withheld", 1);
+	check_echo(&pair);
+	while (failures < 200) { /* nobody answered: each ends by its deadline */
+		event = next_event(slow.client);
+		if (event.kind == ND_EVENT_OPENED)
+			continue;
+		CHECK_EQ(event.kind, ND_EVENT_FAILED);
+		CHECK_EQ(event.error, -ETIMEDOUT);
+		failures++;
+	}
+	check_echo(&pair);
+	while (nd_stack_wait(slow.server, 300 * ND_MSEC) == 1)
+		while (nd_stack_events(slow.server, &event, 1) == 1) {
+			requests += event.kind == ND_EVENT_REQUEST;
+			if (event.kind == ND_EVENT_REQUEST)
+				submit(slow.server, ND_PROTO_HOMA,
+				       (struct nd_command){ .kind = ND_COMMAND_RELEASE,
+							    .id = event.id });
+		}
+	CHECK(requests >= 32);
+	check_echo(&pair);
+	CHECK_EQ(counter(pair.server, ND_STACK_GROUP_CORE, "apps_overrun"), 0);
+	nd_stack_close(slow.server);
+	nd_stack_close(slow.client);
+	close_pair(&pair);
+}
+
+/* Idle costs next to nothing: a core blocks, and wakes a few times a second. */
+TEST(nd_core_wait__sleeps_when_idle)
+{
+	struct pair pair = open_pair("idle", false);
+	struct timespec before, after;
+	uint64_t used;
+
+	usleep(50000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	usleep(500000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	used = (uint64_t)(after.tv_sec - before.tv_sec) * ND_SEC + (uint64_t)after.tv_nsec -
+	       (uint64_t)before.tv_nsec;
+	CHECK(used < 2 * 500 * ND_MSEC / 50); /* 2 % for each of two cores */
+	close_pair(&pair);
+}
+
+/* A port whose other end comes back is opened again by the core itself. */
+TEST(nd_core_check_ports__opens_again)
+{
+	struct pair pair = open_pair("again", false);
+	struct nd_stack_config config;
+	enum nd_port_state state = ND_PORT_GONE;
+	nd_ns end = clock_now() + PATIENCE;
+	static char name[64];
+	char mode[64];
+
+	snprintf(name, sizeof(name), "test-stack-%d-again", getpid());
+	nd_stack_close(pair.server);
+	while (nd_stack_port_state(pair.client, 0, &state, mode, &error) == 0 &&
+	       state != ND_PORT_GONE) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
+	CHECK(error.code < 0 && error.text[0]);
+	config = config_of(name, 0, false);
+	pair.server = open_stack(&config);
+	while (nd_stack_port_state(pair.client, 0, &state, mode, &error) == 0 &&
+	       state != ND_PORT_UP) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
+	CHECK_STR(mode, "memory");
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	check_echo(&pair);
+	CHECK(counter(pair.client, ND_STACK_GROUP_CORE, "ports_reopened") >= 1);
+	close_pair(&pair);
+}
+
+TEST(nd_stack_open__explains_what_is_wrong)
+{
+	struct nd_stack_config config = config_of("test-stack-nobody", 1, false);
+
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "start the listening end first"));
+	memset(config.address_v4, 0, 16);
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "give IPv4, IPv6 or both"));
+	config = config_of("x", 0, false);
+	config.port_count = 0;
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "give 1 to 8"));
+	config = config_of("x", 0, false);
+	config.no_ndp = config.no_homa = true;
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "no protocol"));
 }
 
 int main(int argc, char **argv)
