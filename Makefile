@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel test test-c test-sanitize test-python swarm fuzz lint clean
+.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python swarm fuzz lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -79,13 +79,19 @@ fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found someth
 lint: dev ## ruff and mypy
 	ruff check .
 	ruff format --check .
-	mypy ndpstack switchd bindings tests
+	mypy ndpstack switchd bindings tests docs/_tools
 
 wheel: dev ## Build sdist and wheel as from a clean clone, and try the wheel in a fresh environment
 	$(BIN)/python -m pip install --quiet --group release
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	deploy/check-wheel dist/*.whl
+
+docs: dev ## Build the documentation and run its examples
+	$(BIN)/python -m pip install --quiet --group docs
+	sphinx-build -W -n -q -b html docs docs/_build/html
+	sphinx-build -W -n -q -b man docs docs/_build/man
+	sphinx-build -W -n -q -b doctest docs docs/_build/doctest
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-fuzz dist

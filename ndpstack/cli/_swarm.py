@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="engines of every host (default: %(default)s)",
     )
     parser.add_argument(
-        "--jobs", type=int, default=default_jobs(), help="processes (default: %(default)s)"
+        "--jobs", type=int, default=default_jobs(), help="processes (default: one a processor)"
     )
     parser.add_argument(
         "--set",

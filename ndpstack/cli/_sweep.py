@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes (default: %(default)s)",
+        help="processes (default: one a processor)",
     )
     parser.add_argument(
         "--out",
