@@ -36,7 +36,7 @@
 	X(events, "Events given to applications.") \
 	X(events_delayed, "Events that waited because an application did not take its events.") \
 	X(events_orphaned, "Events for an application that was gone.") \
-	X(messages_withheld, "Messages not accepted because the application holds as many as it may.") \
+	X(messages_withheld, "Messages not accepted because the application holds its full share.") \
 	X(apps_attached, "Applications that attached.") \
 	X(apps_refused, "Applications refused because of the limit, memory or credentials.") \
 	X(apps_ended, "Applications that closed or died, and were reclaimed.") \

@@ -16,7 +16,7 @@
 /* How we know the way, weakest first. */
 enum nd_peer_way {
 	ND_PEER_NO_WAY,  /* packets to it cannot be sent yet */
-	ND_PEER_DERIVED, /* MAC address made from the IP address: links without neighbour discovery */
+	ND_PEER_DERIVED, /* MAC address made of the IP address: links without neighbours */
 	ND_PEER_LEARNED, /* the source of what came from it */
 	ND_PEER_SET,     /* by the control plane */
 };

@@ -100,7 +100,8 @@ struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
 	int ends[2];
 
 	if (!stack->core) {
-		nd_error_set(error, -ENOTSUP, "stack: the core is in another process; attach to it");
+		nd_error_set(error, -ENOTSUP,
+			     "stack: the core is in another process; attach to it");
 		return NULL;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {

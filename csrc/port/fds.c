@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Local rendezvous by name: UNIX sockets that carry descriptors and know who is at the other end. */
+/* Local rendezvous by name: UNIX sockets that carry descriptors and know their peer. */
 #include "port/fds.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int open_socket(const char *name, struct sockaddr_un *address, socklen_t 
 	int fd;
 
 	if (made < 0)
-		return nd_error_set(error, made, "%s: the name is too long for a UNIX socket", name);
+		return nd_error_set(error, made, "%s: too long a name for a UNIX socket", name);
 	*length = (socklen_t)made;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)

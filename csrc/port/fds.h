@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Local rendezvous by name: UNIX sockets that carry descriptors and know who is at the other end. */
+/* Local rendezvous by name: UNIX sockets that carry descriptors and know their peer. */
 #ifndef ND_PORT_FDS_H
 #define ND_PORT_FDS_H
 

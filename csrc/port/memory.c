@@ -285,7 +285,7 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 	return 0;
 }
 
-/* Makes the connection our peer if what it brought is sound. -EAGAIN: it has brought nothing yet. */
+/* Makes the connection our peer if what it brought is sound. -EAGAIN: nothing came yet. */
 static int adopt(struct memory_port *self)
 {
 	struct geometry geometry;
@@ -455,6 +455,7 @@ static int connect_to(struct memory_port *self, uint32_t slots, struct nd_error 
 struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_error *error)
 {
 	struct memory_port *self = calloc(1, sizeof(*self));
+	uint32_t slots = config->rx_frames ? config->rx_frames : SLOTS_DEFAULT;
 	int code;
 
 	if (!self) {
@@ -476,9 +477,8 @@ struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_er
 	else if (self->listens)
 		code = listen_on(self, error);
 	else
-		code = connect_to(self, nd_power_of_two_u32(nd_max_u32(
-						config->rx_frames ? config->rx_frames : SLOTS_DEFAULT,
-						config->tx_frames)), error);
+		code = connect_to(self, nd_power_of_two_u32(nd_max_u32(slots, config->tx_frames)),
+				  error);
 	if (code < 0) {
 		memory_close(&self->port);
 		return NULL;

@@ -377,8 +377,8 @@ static int open_receiver(struct packet_port *self, const struct nd_port_config *
 	failed = map_ring(self, config->rx_frames ? config->rx_frames : RX_FRAMES_DEFAULT);
 	if (failed == -ENOMEM)
 		return nd_error_set(error, failed,
-				    "interface %s: no memory for a ring of %u frames; ask for fewer "
-				    "rx_frames",
+				    "interface %s: no memory for a ring of %u frames; ask for "
+				    "fewer rx_frames",
 				    config->name, self->rx_slots);
 	if (failed < 0 ||
 	    setsockopt(self->rx_socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ||

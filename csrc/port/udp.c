@@ -328,7 +328,8 @@ static int open_socket(struct udp_port *self, uint32_t rx_frames, struct nd_erro
 	if (self->socket < 0)
 		return nd_error_set(error, -errno, "udp port %s: no socket: %s", name,
 				    strerror(errno));
-	set_int(self->socket, SOL_SOCKET, SO_RCVBUF, (int)nd_min_u32(buffer, INT32_MAX)); /* a wish */
+	/* A wish: the kernel has its own limit. */
+	set_int(self->socket, SOL_SOCKET, SO_RCVBUF, (int)nd_min_u32(buffer, INT32_MAX));
 	if (is_v4(self) ? set_int(self->socket, IPPROTO_IP, IP_RECVTOS, 1) < 0 ||
 				  set_int(self->socket, IPPROTO_IP, IP_MTU_DISCOVER,
 					  IP_PMTUDISC_DO) < 0

@@ -81,8 +81,8 @@ static int explain_link(int code, const struct nd_device *device, bool native,
 	}
 	if (code == -EPERM)
 		return nd_error_set(error, code,
-				    "interface %s: attaching an XDP program needs CAP_NET_ADMIN and "
-				    "CAP_BPF; run as root or with these, or use a packet port",
+				    "interface %s: attaching an XDP program needs CAP_NET_ADMIN "
+				    "and CAP_BPF; run as root or with these, or use a packet port",
 				    device->name);
 	return nd_error_set(error, code, "interface %s: no XDP in %s mode: %s%s", device->name,
 			    native ? "native" : "generic",

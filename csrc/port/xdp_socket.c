@@ -126,8 +126,8 @@ static int explain_bind(int code, const struct nd_xdp_binding *binding, struct n
 	case -EBUSY:
 		nd_bpf_describe_xdp(binding->interface, holder, sizeof(holder));
 		return nd_error_set(error, code,
-				    "interface %s: queue %u is held by another AF_XDP socket (%s is "
-				    "attached); stop its owner, or choose other queues",
+				    "interface %s: queue %u is held by another AF_XDP socket (%s "
+				    "is attached); stop its owner, or choose other queues",
 				    binding->name, binding->queue, holder);
 	case -EINVAL:
 		if (binding->fragments)
@@ -206,8 +206,8 @@ int nd_xdp_socket_open(struct nd_xdp_socket *self, struct nd_xdp_umem *umem,
 		if (code == -EPERM)
 			return nd_error_set(error, code,
 					    "interface %s: AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN "
-					    "and CAP_BPF; run as root or with these, or use a packet, "
-					    "udp or memory port",
+					    "and CAP_BPF; run as root or with these, or use a "
+					    "packet, udp or memory port",
 					    binding->name);
 		return nd_error_set(error, code,
 				    "interface %s: no AF_XDP socket: %s (CONFIG_XDP_SOCKETS)",

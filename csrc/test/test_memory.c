@@ -338,7 +338,7 @@ TEST(nd_port_check__refuses_unsealed_memory)
 	nd_port_close(a);
 }
 
-/* A connection that has brought nothing yet is waited for, and gives way to one that brings more. */
+/* A connection that has brought nothing yet is waited for, and gives way to one that has. */
 TEST(nd_port_check__waits_for_what_a_peer_brings)
 {
 	struct nd_port *a, *b;

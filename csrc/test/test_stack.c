@@ -104,7 +104,8 @@ static uint32_t resolve(struct nd_stack *stack, const uint8_t address[16])
 
 	memcpy(buffer, address, 16);
 	submit(stack, ND_PROTO_OTHER,
-	       (struct nd_command){ .kind = ND_STACK_COMMAND_PEER, .payload = buffer, .bytes = 16 });
+	       (struct nd_command){
+		       .kind = ND_STACK_COMMAND_PEER, .payload = buffer, .bytes = 16 });
 	event = expect(stack, ND_EVENT_OPENED);
 	CHECK_EQ(nd_stack_buffer_free(stack, buffer), 0);
 	return event.peer;

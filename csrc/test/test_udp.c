@@ -105,7 +105,10 @@ static void check_ipv6(uint32_t bytes)
 TEST(nd_udp__carries_ipv6_with_a_checksum)
 {
 	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
-	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_in6 loopback = {
+		.sin6_family = AF_INET6,
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
 	bool possible = probe >= 0 && bind(probe, (struct sockaddr *)&loopback,
 					   sizeof(loopback)) == 0;
 
