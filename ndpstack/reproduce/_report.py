@@ -33,13 +33,6 @@ def number(value: float) -> str:
     return f"{value:,.{min(digits, 6)}f}"
 
 
-def verdict(check: Check) -> str:
-    """Whether the number lies in its band."""
-    if check.low is None and check.high is None:
-        return "reported"
-    return "ok" if check.passed else "MISS"
-
-
 def _cells(identifier: str, check: Check) -> list[str]:
     unit = f" {check.unit}" if check.unit else ""
     return [
@@ -48,7 +41,7 @@ def _cells(identifier: str, check: Check) -> list[str]:
         f"{check.paper}{unit}",
         check.band,
         f"{number(check.ours)}{unit}",
-        verdict(check),
+        check.verdict,
     ]
 
 
@@ -78,7 +71,8 @@ def as_dict(result: Result, seconds: float) -> dict[str, object]:
                 "high": check.high,
                 "ours": check.ours,
                 "unit": check.unit,
-                "verdict": verdict(check),
+                "verdict": check.verdict,
+                "explained": check.explained,
             }
             for check in outcome.checks
         ],
@@ -117,4 +111,11 @@ def markdown(results: Sequence[tuple[Result, float]]) -> str:
             cells = " | ".join(word.replace("|", "\\|") for word in _cells("", check)[1:])
             parts.append(f"| {cells} |")
         parts.append("")
+        reasons = [
+            f"- *{check.what}*: {check.explained}"
+            for check in outcome.checks
+            if check.verdict == "explained"
+        ]
+        if reasons:
+            parts += [*reasons, ""]
     return "\n".join(parts)
