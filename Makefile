@@ -6,7 +6,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python swarm fuzz lint clean
+.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick swarm fuzz \
+	lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -51,6 +52,9 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 
 test-python: dev ## Python tests
 	$(BIN)/pytest -n 2
+
+reproduce-quick: dev ## The papers' experiments, a part of each that CI has time for
+	$(BIN)/ndpstack reproduce --quick
 
 SWARM_MINUTES ?= 1
 SWARM_PROTOCOL ?= homa

@@ -67,7 +67,7 @@ TABLE_1_ROWS = (("edge-up", "TOR->Aggr"), ("agg-down", "Aggr->TOR"), ("edge-down
 
 def queue_lengths(effort: Effort, outcome: Outcome) -> None:
     """Table 1: mean and largest queue of each kind of port at 80 %."""
-    for name in effort.choose(("w2", "w3"), tuple(LOADS)):
+    for name in effort.choose(("w3",), tuple(LOADS)):
         _queues(effort, outcome, LOADS[name])
 
 

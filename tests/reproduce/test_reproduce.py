@@ -1,0 +1,141 @@
+"""`ndpstack reproduce`: checks and bands, the published numbers, one experiment end to end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome
+from ndpstack.reproduce._experiment import Experiment
+from ndpstack.reproduce._homa_runs import LOADS, UNLIMITED, Load, Slowdowns, balanced_cutoffs
+from ndpstack.reproduce._published import HOMA_NAMES, columns, homa_slowdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ours", "band", "verdict"),
+    [
+        (1, 2, 1.0, "1 .. 2", "ok"),
+        (1, 2, 2.0, "1 .. 2", "ok"),
+        (1, 2, 0.99, "1 .. 2", "MISS"),
+        (1, 2, 2.01, "1 .. 2", "MISS"),
+        (None, 2, 2.01, "<= 2", "MISS"),
+        (1, None, 0.5, ">= 1", "MISS"),
+        (1, None, 50.0, ">= 1", "ok"),
+        (None, None, 7.0, "report", "reported"),
+        (1, 2, float("nan"), "1 .. 2", "MISS"),
+    ],
+)
+def test_band_decides(
+    low: float | None, high: float | None, ours: float, band: str, verdict: str
+) -> None:
+    check = Check("n", "1", ours, low, high)
+    assert check.band == band
+    assert check.verdict == verdict
+    assert check.passed == check.accepted == (verdict != "MISS")
+
+
+def test_reason_excuses_only_a_miss() -> None:
+    miss = Check("n", "1", 3, 1, 2, explained="because")
+    assert (miss.passed, miss.accepted, miss.verdict) == (False, True, "explained")
+    assert Check("n", "1", 1.5, 1, 2, explained="because").verdict == "ok"
+    assert Outcome([miss]).passed
+    assert not Outcome([miss, Check("n", "1", 3, 1, 2)]).passed
+
+
+def test_effort_chooses() -> None:
+    assert Effort.QUICK.choose(1, 2) == 1
+    assert Effort.FULL.choose(1, 2) == 2
+
+
+@pytest.mark.parametrize("name", HOMA_NAMES)
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_published_curves_are_whole(name: str, load: float) -> None:
+    bins = homa_slowdown("Homa", name, load)
+    sizes = [size_bin.size_max for size_bin in bins]
+    assert sizes == sorted(sizes)
+    assert sum(size_bin.share for size_bin in bins) == pytest.approx(1, abs=0.01)
+    assert all(size_bin.mean >= 1 for size_bin in bins)
+
+
+def test_published_columns() -> None:
+    rows = columns("ndp_incast_270KB_iw1.txt")
+    assert rows[0] == [1, 0.001668125]
+
+
+@pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
+def test_cutoffs_fall_from_the_lowest_level(load: Load) -> None:
+    cutoffs = balanced_cutoffs(load.name, load.unscheduled)
+    used = cutoffs[8 - load.unscheduled :]
+    assert used[0] == UNLIMITED
+    assert used == sorted(used, reverse=True)
+    assert not any(cutoffs[: 8 - load.unscheduled])
+
+
+def test_slowdowns_take_whole_sizes() -> None:
+    sizes = np.array([10, 10, 10, 20, 30], np.uint64)
+    found = Slowdowns(sizes, np.array([1.0, 2, 3, 4, 5]), np.arange(5))
+    assert list(found.shortest(0.5).slowdown) == [1, 2, 3]
+    assert found.percentile(100) == 5
+    assert found.percentile(100, 20) == 4
+
+
+def test_catalogue_is_keyed_by_id_and_priced() -> None:
+    for identifier, experiment in EXPERIMENTS.items():
+        assert experiment.id == identifier
+        assert experiment.cost_s > 0
+        assert experiment.title
+        assert experiment.source
+
+
+def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == Exit.OK
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("words", [["E-X99"], [], ["E-H01", "--all"]])
+def test_wrong_words_are_usage_errors(words: list[str]) -> None:
+    assert main(["reproduce", *words]) == Exit.USAGE
+
+
+# E-H01
+def test_constants_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["reproduce", "E-H01", "--quick", "--jobs", "1", "--out", str(tmp_path), "--json"]
+    assert main(words) == Exit.OK
+    (entry,) = json.loads(capsys.readouterr().out)["experiments"]
+    verdicts = [check["verdict"] for check in entry["checks"]]
+    assert verdicts == ["ok", "ok", "explained"]
+    assert entry["passed"]
+    assert entry["checks"][2]["explained"]
+    assert entry["commands"][0].startswith("ndpstack run homa-paper --set")
+    page = (tmp_path / "reproduction.md").read_text()
+    assert "### E-H01: constants of the fabric" in page
+    assert "- *smallest one-way message*: 1 byte" in page
+
+
+def test_miss_fails_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def miss(_effort: Effort, outcome: Outcome) -> None:
+        outcome.checks.append(Check("number", "1", 2, high=1))
+
+    experiment = Experiment("E-MISS", "never right", "nowhere", miss, quick=True, cost_s=1)
+    monkeypatch.setitem(EXPERIMENTS, "E-MISS", experiment)
+    assert main(["reproduce", "E-MISS", "--jobs", "1"]) == Exit.FAILED
+    assert "MISS" in capsys.readouterr().out
+
+
+# E-H16
+def test_levels_by_the_rule() -> None:
+    outcome = Outcome()
+    EXPERIMENTS["E-H16"].run(Effort.QUICK, outcome)
+    assert outcome.passed
+    assert len(outcome.checks) == 10
