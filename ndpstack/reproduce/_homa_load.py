@@ -66,7 +66,11 @@ TABLE_1_ROWS = (("edge-up", "TOR->Aggr"), ("agg-down", "Aggr->TOR"), ("edge-down
 
 
 def queue_lengths(effort: Effort, outcome: Outcome) -> None:
-    """Table 1: mean and largest queue of each kind of port at 80 %."""
+    """Table 1: mean and largest queue of each kind of port at 80 %.
+
+    Means grow for as long as the backlog of long messages does; quick runs are too short to judge
+    them, and say them without a band.
+    """
     for name in effort.choose(("w3",), tuple(LOADS)):
         _queues(effort, outcome, LOADS[name])
 
@@ -81,9 +85,9 @@ def _queues(effort: Effort, outcome: Outcome, load: Load) -> None:
         ours = float(steady.bytes_ns[chosen].mean()) / (steady.seconds * 1e9) / 1e3
         deepest = float(steady.simulation.depths["bytes_max"][chosen].max()) / 1e3
         margin = max(0.3 * mean, 0.5)
-        low, high = mean - margin, mean + margin
+        band = effort.choose((None, None), (mean - margin, mean + margin))
         outcome.checks += [
-            Check(f"{name} {label}: mean queue", f"{mean}", ours, low, high, "KB"),
+            Check(f"{name} {label}: mean queue", f"{mean}", ours, *band, "KB"),
             Check(
                 f"{name} {label}: largest queue",
                 f"{largest}",
