@@ -53,7 +53,10 @@ def _chosen(arguments: argparse.Namespace) -> list[Experiment]:
 def _run(identifier: str, effort: Effort) -> Done:
     outcome = Outcome()
     before = time.process_time()
-    find(identifier).run(effort, outcome)
+    try:
+        find(identifier).run(effort, outcome)
+    except UserError as error:
+        outcome.error = str(error)
     return outcome, time.process_time() - before
 
 
@@ -65,7 +68,7 @@ def _run_all(chosen: list[Experiment], effort: Effort, jobs: int) -> dict[str, D
             item = futures[future]
             done[item.id] = future.result()
             outcome, seconds = done[item.id]
-            word = "ok" if outcome.passed else "MISS"
+            word = outcome.error or ("ok" if outcome.passed else "MISS")
             print(
                 f"[{len(done)}/{len(chosen)}] {item.id} {item.title}: {word}, {seconds:.0f} CPU s",
                 file=sys.stderr,

@@ -108,11 +108,13 @@ class Outcome:
     figures: list[Figure] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     """What repeats each run."""
+    error: str = ""
+    """Why it ended before all its runs; what came before stays."""
 
     @property
     def passed(self) -> bool:
-        """Whether every number lies in its band, or the miss is understood."""
-        return all(check.accepted for check in self.checks)
+        """Whether all was run and every number lies in its band, or the miss is understood."""
+        return not self.error and all(check.accepted for check in self.checks)
 
 
 @dataclass(frozen=True)

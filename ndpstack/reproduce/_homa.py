@@ -109,7 +109,7 @@ EXPERIMENTS = (
         "Homa F12a, F13a",
         lambda effort, outcome: slowdown_at(0.8, effort, outcome),
         True,
-        300,
+        150,
     ),
     Experiment(
         "E-H03",
@@ -117,18 +117,18 @@ EXPERIMENTS = (
         "Homa F12b, F13b",
         lambda effort, outcome: slowdown_at(0.5, effort, outcome),
         False,
-        200,
+        100,
     ),
     Experiment(
-        "E-H07", "what delays the tail of short messages", "Homa F14", tail_causes, True, 150
+        "E-H07", "what delays the tail of short messages", "Homa F14", tail_causes, True, 80
     ),
-    Experiment("E-H09", "overcommitment and load, W4", "Homa F16", overcommitment, True, 400),
-    Experiment("E-H10", "queue lengths", "Homa T1", queue_lengths, True, 300),
-    Experiment("E-H11", "unscheduled levels, W1", "Homa F17", unscheduled_levels, False, 150),
-    Experiment("E-H12", "cutoff between two levels, W3", "Homa F18", cutoff_sweep, False, 200),
-    Experiment("E-H13", "scheduled levels, W4", "Homa F19", scheduled_levels, False, 100),
-    Experiment("E-H14", "unscheduled limit, W4", "Homa F20", unscheduled_limit, False, 250),
-    Experiment("E-H15", "bytes by priority level, W3", "Homa F21", bytes_by_level, True, 60),
+    Experiment("E-H09", "overcommitment and load, W4", "Homa F16", overcommitment, True, 300),
+    Experiment("E-H10", "queue lengths", "Homa T1", queue_lengths, True, 150),
+    Experiment("E-H11", "unscheduled levels, W1", "Homa F17", unscheduled_levels, False, 15),
+    Experiment("E-H12", "cutoff between two levels, W3", "Homa F18", cutoff_sweep, False, 65),
+    Experiment("E-H13", "scheduled levels, W4", "Homa F19", scheduled_levels, False, 55),
+    Experiment("E-H14", "unscheduled limit, W4", "Homa F20", unscheduled_limit, False, 90),
+    Experiment("E-H15", "bytes by priority level, W3", "Homa F21", bytes_by_level, True, 30),
     Experiment("E-H18", "incast control", "Homa F10, §3.6", incast_control, True, 30),
     Experiment("E-H16", "levels by the text's rule", "Homa §3.4", allocation, True, 1),
 )

@@ -7,7 +7,9 @@ import numpy as np
 from ndpstack.reproduce._experiment import Check, Effort, Figure, Line, Outcome
 from ndpstack.reproduce._homa_runs import LOADS, Load, run, run_steady
 
-W4 = LOADS["w4"].lasting(50, 240)
+W4 = LOADS["w4"].lasting(50, 60)
+W4_OVERLOADED = LOADS["w4"].lasting(50, 240)
+"""The backlog of an overloaded network takes longer to reach every receiver."""
 
 
 def degree(count: int) -> tuple[str, str]:
@@ -22,7 +24,7 @@ def overcommitment(effort: Effort, outcome: Outcome) -> None:
     """W4 with 1 to 7 scheduled levels: the load that is carried when 95 % are asked for."""
     counts = effort.choose((1,), (1, 4, 7))
     carried = [
-        100 * run_steady(outcome, W4, 0.95, effort, *degree(count), begin=0.5).carried
+        100 * run_steady(outcome, W4_OVERLOADED, 0.95, effort, *degree(count), begin=0.5).carried
         for count in counts
     ]
     outcome.figures.append(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ndpstack.reproduce._experiment import Check, Effort, Figure, Line, Outcome
@@ -13,12 +15,15 @@ from ndpstack.reproduce._homa_runs import (
     cutoff_list,
     levels,
     run,
+    run_steady,
     slowdowns,
 )
 from ndpstack.scenario import load_workload
 
 W1 = LOADS["w1"]
 W3 = LOADS["w3"]
+CUTOFF_MIN = 200
+"""Bytes: the cutoff that gives both levels as many messages."""
 W4 = LOADS["w4"].lasting(40, 60)
 
 
@@ -42,8 +47,11 @@ def unscheduled_levels(effort: Effort, outcome: Outcome) -> None:
 
 
 def cutoff_sweep(effort: Effort, outcome: Outcome) -> None:
-    """W3 with two unscheduled levels: the tail of small messages by the cutoff between them."""
-    cutoffs = effort.choose((500, 2000, 4000), (200, 500, 1000, 1930, 2000, 4000, 8000))
+    """W3 with two unscheduled levels: the tail of small messages by the cutoff between them.
+
+    Small are the messages that are below every cutoff.
+    """
+    cutoffs = effort.choose((500, 2000, 4000), (CUTOFF_MIN, 500, 1000, 1930, 2000, 4000, 8000))
     tails = []
     for cutoff in cutoffs:
         more = (
@@ -51,12 +59,12 @@ def cutoff_sweep(effort: Effort, outcome: Outcome) -> None:
             f"transport.homa.cutoffs={cutoff_list([0] * 6 + [UNLIMITED, cutoff])}",
         )
         found = slowdowns(run(outcome, W3, 0.8, effort, *more))
-        tails.append(found.percentile(99, 500))
+        tails.append(found.percentile(99, CUTOFF_MIN))
     best = min(tails)
     upto = [tail / best for tail, cutoff in zip(tails, cutoffs, strict=True) if cutoff <= 2000]
     outcome.figures.append(
         Figure(
-            "W3: p99 of messages up to 500 B by the cutoff",
+            f"W3: p99 of messages up to {CUTOFF_MIN} B by the cutoff",
             "cutoff [B]",
             "slowdown",
             [Line("p99", [float(cutoff) for cutoff in cutoffs], tails)],
@@ -70,13 +78,17 @@ def cutoff_sweep(effort: Effort, outcome: Outcome) -> None:
 
 
 def scheduled_levels(effort: Effort, outcome: Outcome) -> None:
-    """W4 at 75 % with 4 and 7 scheduled levels: the same tail."""
+    """W4 at 75 % with 4 and 7 scheduled levels: the same tail; with 3, no more than 80 %."""
     tails = {}
     for count in (4, 7):
         simulation = run(outcome, W4, 0.75, effort, *degree(count))
         tails[count] = slowdowns(simulation).shortest(0.9)
     ratio = tails[4].percentile(99) / tails[7].percentile(99)
-    outcome.checks.append(Check("p99 of all but the longest tenth, 4 / 7", "1", ratio, 0.85, 1.15))
+    three = run_steady(outcome, W4, 0.95, effort, *degree(3), begin=0.5).carried
+    outcome.checks += [
+        Check("p99 of all but the longest tenth, 4 / 7", "1", ratio, 0.85, 1.15),
+        Check("3 levels: load carried when asked for 95 %", "< 80", 100 * three, high=80, unit="%"),
+    ]
 
 
 def unscheduled_limit(effort: Effort, outcome: Outcome) -> None:
@@ -92,9 +104,12 @@ def unscheduled_limit(effort: Effort, outcome: Outcome) -> None:
         between = found.slowdown[(found.sizes > 2000) & (found.sizes < RTT_BYTES)]
         tails.append(float(np.percentile(between, 99)))
     full = tails[limits.index(RTT_BYTES)]
-    outcome.checks.append(
-        Check("p99 of 2 to 9.7 KB, limit 500 B / RTTbytes", "2.5", tails[0] / full, low=2.0)
-    )
+    below = tails[: limits.index(RTT_BYTES) + 1]
+    growth = max(larger / smaller for smaller, larger in pairwise(below))
+    outcome.checks += [
+        Check("p99 of 2 to 9.7 KB, limit 500 B / RTTbytes", "2.5", tails[0] / full, low=2.0),
+        Check("largest step up as the limit grows to RTTbytes", "monotone", growth, high=1),
+    ]
 
 
 def bytes_by_level(effort: Effort, outcome: Outcome) -> None:

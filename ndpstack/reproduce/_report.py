@@ -61,6 +61,7 @@ def as_dict(result: Result, seconds: float) -> dict[str, object]:
         "title": experiment.title,
         "source": experiment.source,
         "passed": outcome.passed,
+        "error": outcome.error,
         "seconds": round(seconds, 2),
         "commands": outcome.commands,
         "checks": [
@@ -116,6 +117,8 @@ def markdown(results: Sequence[tuple[Result, float]]) -> str:
             for check in outcome.checks
             if check.verdict == "explained"
         ]
+        if outcome.error:
+            reasons.append(f"- Ended early: `{outcome.error}`")
         if reasons:
             parts += [*reasons, ""]
     return "\n".join(parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ndpstack._errors import UserError
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome
@@ -131,6 +132,23 @@ def test_miss_fails_the_command(
     monkeypatch.setitem(EXPERIMENTS, "E-MISS", experiment)
     assert main(["reproduce", "E-MISS", "--jobs", "1"]) == Exit.FAILED
     assert "MISS" in capsys.readouterr().out
+
+
+def test_error_keeps_what_came_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_effort: Effort, outcome: Outcome) -> None:
+        outcome.checks.append(Check("number", "1", 1, high=1))
+        raise UserError("stuck")
+
+    experiment = Experiment("E-STOP", "never whole", "nowhere", stop, quick=True, cost_s=1)
+    monkeypatch.setitem(EXPERIMENTS, "E-STOP", experiment)
+    words = ["reproduce", "E-STOP", "--jobs", "1", "--json", "--out", str(tmp_path)]
+    assert main(words) == Exit.FAILED
+    (entry,) = json.loads(capsys.readouterr().out)["experiments"]
+    assert entry["error"] == "stuck"
+    assert [check["verdict"] for check in entry["checks"]] == ["ok"]
+    assert "- Ended early: `stuck`" in (tmp_path / "reproduction.md").read_text()
 
 
 # E-H16
