@@ -130,7 +130,7 @@ class Experiment:
     quick: bool
     """Part of --quick."""
     cost_s: float
-    """About the CPU seconds of the full run on one core, from measured seconds per simulated time."""
+    """About the CPU seconds of the full run on one core, from what a simulated second costs."""
 
 
 def prepare(outcome: Outcome, scenario: str, *overrides: str) -> Simulation:
