@@ -11,6 +11,7 @@ ND_COUNTERS_TABLE(nd_sim_counters, "sim", ND_SIM_COUNTERS);
 
 /* Cache lines of a port that a hop touches: itself, its discipline, its counters. */
 #define PORT_LINES 4
+#define HOST_LINES 2
 
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
@@ -50,16 +51,19 @@ static inline uint64_t trace(uint64_t hash, const struct nd_wheel_event *event)
 	return (((hash << 7 | hash >> 57) ^ event->time) + ids) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
+static void serve(struct nd_sim *sim, const struct nd_wheel_event *event)
 {
-	uint32_t place = what & ND_TODO_MASK;
+	uint32_t place = event->what & ND_TODO_MASK;
+	uint32_t arg = event->arg;
 
-	switch ((enum nd_todo)(what >> ND_TODO_SHIFT)) {
+	switch ((enum nd_todo)(event->what >> ND_TODO_SHIFT)) {
 	case ND_TODO_ARRIVE:
-		if (place < sim->topology.hosts)
-			nd_host_arrive(sim, place, arg);
-		else
+		if (event->next != ND_NONE)
+			nd_port_offer(sim, event->next, arg);
+		else if (place >= sim->topology.hosts)
 			nd_switch_forward(sim, place, arg);
+		else
+			nd_host_arrive(sim, place, arg);
 		break;
 	case ND_TODO_SERVE:
 		nd_port_serve(sim, place);
@@ -91,21 +95,19 @@ static inline void fetch(const void *memory, uint32_t lines)
 		__builtin_prefetch((const uint8_t *)memory + 64 * i, 1);
 }
 
-/* Where a switch is going to put the packet, as far as that is known before. */
-static void foresee_arrival(struct nd_sim *sim, uint32_t node, uint32_t index)
+/* Where an arrival is going to put its packet: kept in event->next, which has no use any more. */
+static void foresee_arrival(struct nd_sim *sim, struct nd_wheel_event *event)
 {
-	const struct nd_packet *packet;
-	struct nd_hops hops;
+	uint32_t node = event->what & ND_TODO_MASK;
 
 	if (node < sim->topology.hosts) {
-		fetch(&sim->hosts[node], 1);
+		fetch(&sim->hosts[node], HOST_LINES);
 		fetch(nd_sim_port(sim, node), 1);
 		return;
 	}
-	packet = nd_sim_packet(sim, index);
-	hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
-	if (!hops.ports)
-		fetch(nd_sim_port(sim, hops.first + hops.digit), PORT_LINES);
+	event->next = nd_switch_resolve(sim, node, event->arg);
+	if (event->next != ND_NONE)
+		fetch(nd_sim_port(sim, event->next), PORT_LINES);
 }
 
 /*
@@ -114,20 +116,20 @@ static void foresee_arrival(struct nd_sim *sim, uint32_t node, uint32_t index)
  */
 static void foresee(struct nd_sim *sim)
 {
-	const struct nd_wheel *wheel = &sim->wheel;
-	const struct nd_wheel_event *event;
+	struct nd_wheel *wheel = &sim->wheel;
+	const struct nd_wheel_event *node;
 
 	for (uint32_t i = wheel->at; i < wheel->count; i++) {
-		event = &wheel->buffer[i];
-		if (event->what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
-			foresee_arrival(sim, event->what & ND_TODO_MASK, event->arg);
+		wheel->buffer[i].next = ND_NONE;
+		if (wheel->buffer[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
+			foresee_arrival(sim, &wheel->buffer[i]);
 	}
-	for (uint32_t i = nd_wheel_ahead(wheel); i != ND_NONE; i = event->next) {
-		event = &wheel->nodes[i];
-		if (event->what >> ND_TODO_SHIFT <= ND_TODO_SERVE && event->arg != ND_NONE)
-			fetch(nd_sim_packet(sim, event->arg), 1);
-		if (event->what >> ND_TODO_SHIFT == ND_TODO_SERVE)
-			fetch(nd_sim_port(sim, event->what & ND_TODO_MASK), PORT_LINES);
+	for (uint32_t i = nd_wheel_ahead(wheel); i != ND_NONE; i = node->next) {
+		node = &wheel->nodes[i];
+		if (node->what >> ND_TODO_SHIFT <= ND_TODO_SERVE && node->arg != ND_NONE)
+			fetch(nd_sim_packet(sim, node->arg), 1);
+		if (node->what >> ND_TODO_SHIFT == ND_TODO_SERVE)
+			fetch(nd_sim_port(sim, node->what & ND_TODO_MASK), PORT_LINES);
 	}
 }
 
@@ -171,7 +173,7 @@ int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
 		sim->now_ns = event.time / ND_PS_PER_NS;
 		sim->counters.events++;
 		hash = trace(hash, &event);
-		serve(sim, event.what, event.arg);
+		serve(sim, &event);
 		if (ND_UNLIKELY(sim->wheel.full)) {
 			snprintf(sim->error, sizeof(sim->error),
 				 "%u events pending at once: raise events_max", sim->wheel.limit);

@@ -228,6 +228,8 @@ void nd_port_serve(struct nd_sim *sim, uint32_t port);
 void nd_port_launch(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
 
 /* switch.c */
+/* Port that the packet leaves by, or ND_NONE when that is drawn on forwarding. */
+uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index);
 void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index);
 
 /* host.c */

@@ -10,28 +10,46 @@ static uint32_t flow_hash(const struct nd_packet *packet, uint64_t salt)
 	return (uint32_t)(nd_mix64(nd_mix64(ends ^ salt) + packet->flow) >> 32);
 }
 
-static uint32_t choose(struct nd_sim *sim, uint32_t node, const struct nd_packet *packet,
-		       const struct nd_hops *hops)
+static uint32_t spread(struct nd_sim *sim, uint32_t node, uint32_t count)
 {
 	struct nd_switch *at = &sim->switches[node - sim->topology.hosts];
 
-	switch (sim->route) {
-	case ND_SIM_ROUTE_SOURCE:
-		return hops->digit;
-	case ND_SIM_ROUTE_RANDOM:
-		return nd_rng_below(&at->rng, hops->count);
-	case ND_SIM_ROUTE_ROUND_ROBIN:
-		return at->turn++ % hops->count;
-	default:
-		return (uint32_t)(((uint64_t)flow_hash(packet, at->salt) * hops->count) >> 32);
-	}
+	if (sim->route == ND_SIM_ROUTE_RANDOM)
+		return nd_rng_below(&at->rng, count);
+	return at->turn++ % count;
+}
+
+static uint32_t port_of(const struct nd_hops *hops, uint32_t pick)
+{
+	return hops->ports ? hops->ports[pick] : hops->first + pick;
+}
+
+uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index)
+{
+	const struct nd_packet *packet = nd_sim_packet(sim, index);
+	struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
+	uint64_t hash;
+
+	if (hops.count == 1)
+		return port_of(&hops, 0);
+	if (sim->route == ND_SIM_ROUTE_SOURCE)
+		return port_of(&hops, hops.digit);
+	if (sim->route != ND_SIM_ROUTE_FLOW)
+		return ND_NONE;
+	hash = flow_hash(packet, sim->switches[node - sim->topology.hosts].salt);
+	return port_of(&hops, (uint32_t)((hash * hops.count) >> 32));
 }
 
 void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index)
 {
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
-	struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
-	uint32_t pick = hops.count > 1 ? choose(sim, node, packet, &hops) : 0;
+	uint32_t port = nd_switch_resolve(sim, node, index);
 
-	nd_port_offer(sim, hops.ports ? hops.ports[pick] : hops.first + pick, index);
+	if (port == ND_NONE) {
+		struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target,
+						       packet->path);
+
+		port = port_of(&hops, spread(sim, node, hops.count));
+	}
+	nd_port_offer(sim, port, index);
 }

@@ -123,7 +123,7 @@ static inline void nd_wheel_put_fine(struct nd_wheel *wheel, uint64_t slot,
 static inline void nd_wheel_put(struct nd_wheel *wheel, nd_ps time, uint32_t what, uint32_t arg)
 {
 	struct nd_wheel_event event = {
-		.time = time, .key = wheel->key++, .what = what, .arg = arg,
+		.time = time, .key = wheel->key++, .what = what, .arg = arg, .next = ND_NONE,
 	};
 	uint64_t slot = time >> wheel->shift;
 
