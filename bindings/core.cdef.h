@@ -494,6 +494,12 @@ struct nd_sim_engine {
 	uint32_t service;
 };
 
+struct nd_phantom_config {
+	uint64_t rate_bps;
+	uint32_t threshold_bytes;
+	nd_ns quantum;
+};
+
 struct nd_sim_egress {
 	const struct nd_queue_ops *ops;
 	const void *config;
@@ -501,7 +507,7 @@ struct nd_sim_egress {
 	uint32_t shared_offset;
 	uint32_t shared_bytes;
 	uint32_t shared_alpha_256;
-	const void *phantom;
+	const struct nd_phantom_config *phantom;
 };
 
 enum nd_sim_route {
@@ -569,6 +575,8 @@ enum nd_sim_status {
 /* Counters are read as words; the tables name them. */
 struct nd_sim_counters { ...; };
 struct nd_queue_counters { ...; };
+struct nd_phantom_counters { ...; };
+extern const struct nd_counters_table nd_phantom_counters_table;
 extern const struct nd_counters_table nd_sim_counters_table;
 
 struct nd_sim_depth {
@@ -626,6 +634,7 @@ const struct nd_flow *nd_sim_flows(const struct nd_sim *sim, uint32_t *count);
 const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count);
 const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count);
 const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, uint32_t port);
+const struct nd_phantom_counters *nd_sim_phantom_counters(const struct nd_sim *sim, uint32_t port);
 const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine);
 const struct nd_sim_depth *nd_sim_depths(struct nd_sim *sim, uint32_t *count);
 const uint64_t *nd_sim_goodput(const struct nd_sim *sim, uint32_t *rows, uint32_t *bins);

@@ -41,18 +41,41 @@ static int check_egress(const struct nd_sim *sim, struct nd_error *error)
 		if (egress->ops->check(egress->config, &why) < 0)
 			return nd_error_set(error, -EINVAL, "discipline %s of tier %u: %s",
 					    egress->ops->name, tier, why ? why : "refused");
+		if (egress->phantom && nd_phantom_check(egress->phantom, &why) < 0)
+			return nd_error_set(error, -EINVAL, "phantom queue of tier %u: %s", tier,
+					    why ? why : "refused");
 	}
 	return 0;
 }
 
-/* What a port needs besides its queue when faults or delays can befall it. */
+static bool has_phantoms(const struct nd_sim *sim)
+{
+	for (uint32_t tier = ND_TIER_EDGE_DOWN; tier < ND_TIER_COUNT; tier++) {
+		if (sim->config.egress[tier].phantom)
+			return true;
+	}
+	return false;
+}
+
+static void build_phantom(struct nd_sim *sim, uint32_t number)
+{
+	struct nd_port *port = nd_sim_port(sim, number);
+	const void *config = sim->config.egress[port->tier].phantom;
+
+	if (number < sim->topology.hosts || !config)
+		return;
+	port->flags |= ND_PORT_PHANTOM;
+	nd_phantom_init(&port->extra->phantom, config, &port->extra->phantom_counters, 0);
+}
+
+/* What a port needs besides its queue: faults, delays, a phantom queue. */
 static int build_extras(struct nd_sim *sim, struct nd_error *error)
 {
 	const struct nd_sim_config *config = &sim->config;
 	bool jitter = config->send_delay.count > 0;
 	struct nd_port_extra *extras;
 
-	if (!jitter && !config->change_count)
+	if (!jitter && !config->change_count && !has_phantoms(sim))
 		return 0;
 	extras = nd_keep_get(&sim->keep, sim->topology.ports * sizeof(*extras));
 	if (!extras)
@@ -64,6 +87,7 @@ static int build_extras(struct nd_sim *sim, struct nd_error *error)
 		extras[p].rng = rng;
 		if (jitter && p < sim->topology.hosts)
 			nd_sim_port(sim, p)->flags |= ND_PORT_JITTER;
+		build_phantom(sim, p);
 	}
 	return 0;
 }

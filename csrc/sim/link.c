@@ -60,6 +60,8 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_port_extra *extra = port->extra;
 
+	if (port->flags & ND_PORT_PHANTOM)
+		nd_phantom_pass(&extra->phantom, nd_sim_packet(sim, index), start / 1000);
 	if (port->flags & ND_PORT_WATCHED)
 		nd_probe_launch(sim, number, index, start);
 	if (!survives(sim, number, index))

@@ -301,6 +301,13 @@ const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, 
 	return nd_sim_port(sim, port)->queue->counters;
 }
 
+const struct nd_phantom_counters *nd_sim_phantom_counters(const struct nd_sim *sim, uint32_t port)
+{
+	if (port >= sim->topology.ports || !(nd_sim_port(sim, port)->flags & ND_PORT_PHANTOM))
+		return NULL;
+	return &nd_sim_port(sim, port)->extra->phantom_counters;
+}
+
 const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine)
 {
 	if (host >= sim->topology.hosts || engine >= sim->engine_count)

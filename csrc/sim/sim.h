@@ -23,6 +23,7 @@
 
 #include "base/counters.h"
 #include "base/error.h"
+#include "queue/phantom.h"
 #include "queue/queue.h"
 #include "sim/flow.h"
 #include "sim/topology.h"
@@ -55,7 +56,7 @@ struct nd_sim_egress {
 	uint32_t shared_offset;
 	uint32_t shared_bytes;     /* buffer of a switch */
 	uint32_t shared_alpha_256; /* dynamic threshold, see queue/shared.h */
-	const void *phantom;       /* struct nd_phantom_config, or NULL */
+	const struct nd_phantom_config *phantom; /* at the exit of each port, or NULL */
 };
 
 enum nd_sim_route {
@@ -203,8 +204,8 @@ struct nd_sim_record {
 
 struct nd_sim;
 
-/* Copies config and everything it points to except engine and discipline configs, which must
- * outlive the simulation. flows and triggers are copied. NULL with *error filled in on failure. */
+/* Copies config and everything it points to except configs of engines, disciplines and
+ * phantom queues, which must outlive the simulation. flows and triggers are copied. NULL with *error filled in on failure. */
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
 			  uint32_t trigger_count, struct nd_error *error);
@@ -234,6 +235,8 @@ const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count)
 const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count);
 /* Queue counters of a port, NULL for the NIC of a host. */
 const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, uint32_t port);
+/* Counters of a port's phantom queue, NULL where there is none. */
+const struct nd_phantom_counters *nd_sim_phantom_counters(const struct nd_sim *sim, uint32_t port);
 /* Counters of a host's engine, in the order of its ops->counters_table. */
 const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine);
 /* Probe queues: one entry a port, or NULL. Brought up to the present time by the call. */

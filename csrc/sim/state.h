@@ -74,7 +74,8 @@ struct nd_port_extra {
 	uint32_t loss;        /* probability of losing a packet, in 1/2^32 */
 	uint32_t corrupt;     /* probability of spoiling a byte, in 1/2^48 */
 	nd_ps arrived_at;     /* packets stay in order when delays vary */
-	struct nd_phantom *phantom;
+	struct nd_phantom phantom; /* with ND_PORT_PHANTOM */
+	struct nd_phantom_counters phantom_counters;
 };
 
 struct nd_switch {

@@ -2,6 +2,8 @@
 /* The wire between two hosts: times to the picosecond, faults, changes on a schedule. */
 #include "sim_fixture.h"
 
+#include "queue/droptail.h"
+
 static struct fixture f;
 
 static void begin(void)
@@ -168,6 +170,40 @@ TEST(delays__quantiles_keep_the_order)
 		last = i;
 	}
 	nd_sim_free(f.sim);
+}
+
+/* R-PQ-1, R-PQ-2: it sees what leaves, delays nothing, and never marks who knows no ECN. */
+TEST(phantom__watches_the_exit)
+{
+	struct nd_phantom_config phantom = { .rate_bps = 9 * GBIT, .threshold_bytes = 1000 };
+	struct nd_droptail_config droptail = { .limit = { .packets = 100 } };
+	struct nd_flow flow = fixture_flow(0, 1, 8936 * 50);
+	const struct nd_phantom_counters *counters;
+	nd_ps received;
+
+	fixture_init(&f, 4);
+	fixture_egress(&f, &nd_droptail_ops, &droptail);
+	fixture_sim(&f, &flow, 1);
+	CHECK_EQ(nd_sim_run(f.sim, USEC_PS * 10000), ND_SIM_DONE);
+	received = nd_sim_rows(f.sim, NULL)->received_ps;
+	CHECK(!nd_sim_phantom_counters(f.sim, nd_sim_topology(f.sim)->edge_port_base + 1));
+	nd_sim_free(f.sim);
+
+	f.config.egress[ND_TIER_EDGE_DOWN].phantom = &phantom;
+	fixture_sim(&f, &flow, 1);
+	CHECK_EQ(nd_sim_run(f.sim, USEC_PS * 10000), ND_SIM_DONE);
+	CHECK_EQ(nd_sim_rows(f.sim, NULL)->received_ps, received);
+	counters = nd_sim_phantom_counters(f.sim, nd_sim_topology(f.sim)->edge_port_base + 1);
+	CHECK_EQ(counters->passed_packets, 50);
+	CHECK_EQ(counters->passed_bytes, 50 * 9000);
+	CHECK_EQ(counters->marked_packets, 0);
+	CHECK(counters->unmarked_packets > 40);
+	CHECK(!nd_sim_phantom_counters(f.sim, 0));
+	nd_sim_free(f.sim);
+
+	phantom.rate_bps = 0;
+	CHECK(!nd_sim_new(&f.config, &flow, 1, NULL, 0, &f.error));
+	CHECK(strstr(f.error.text, "phantom queue of tier 1"));
 }
 
 int main(int argc, char **argv)

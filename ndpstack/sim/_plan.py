@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from ndpstack._core import CData, nd_sim_config, nd_sim_delay, nd_sim_egress
+    from ndpstack._core import CData, nd_phantom_config, nd_sim_config, nd_sim_delay, nd_sim_egress
     from ndpstack.scenario._protocols import Configured
-    from ndpstack.scenario._schema import Delay, LinkChange, Probes, Queue, Scenario
+    from ndpstack.scenario._schema import Delay, LinkChange, Phantom, Probes, Queue, Scenario
 
 SERVICE = 1
 """The port that servers of the simulator listen on."""
@@ -100,7 +100,10 @@ class Plan:
             for other, special in switch.ports.items():
                 if other == name:
                     queue, place = special, self._place / "switch" / "ports" / name
-            self._queue(self.config.egress[tier], queue, place, last_hop=name == "edge-down")
+            egress = self.config.egress[tier]
+            self._queue(egress, queue, place, last_hop=name == "edge-down")
+            if queue.phantom is not None:
+                egress.phantom = self._phantom(queue.phantom, self._tier_rate(name))
 
     def _queue(self, egress: nd_sim_egress, queue: Queue, place: Place, *, last_hop: bool) -> None:
         found = discipline(queue, place)
@@ -116,6 +119,20 @@ class Plan:
             egress.shared_offset = fields["shared"].offset
             egress.shared_bytes = switch.shared_buffer
             egress.shared_alpha_256 = round(256 * switch.shared_alpha)
+
+    def _tier_rate(self, tier: str) -> int:
+        """Bits per second of the cables of a kind of port; 0 where there is none."""
+        network = self.network
+        ports = range(network.hosts, network.ports)
+        return next((network.rate(port) for port in ports if network.tier(port) == tier), 0)
+
+    def _phantom(self, phantom: Phantom, rate: int) -> nd_phantom_config:
+        config = ffi.new("struct nd_phantom_config *")
+        config.rate_bps = max(1, rate * phantom.drain // 10**6)
+        config.threshold_bytes = phantom.threshold
+        config.quantum = phantom.quantum // 1000
+        self._keep.append(config)
+        return config
 
     def _hosts(self) -> None:
         hosts = self.scenario.hosts

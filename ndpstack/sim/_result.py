@@ -126,6 +126,8 @@ class Result:
     """Counters of the network."""
     queues: dict[str, dict[str, int]]
     """Counters of switch ports, summed over each kind of port."""
+    phantoms: dict[str, dict[str, int]]
+    """Counters of phantom queues, summed over each kind of port; empty where there are none."""
     depths: dict[str, Depth]
     """Queues of each kind of port; empty without the probe `queues`."""
     engines: dict[str, dict[str, int]]
@@ -176,8 +178,10 @@ def _by_size(sizes: NDArray[np.uint64], slowdown: NDArray[np.float64]) -> list[S
     return bands
 
 
-def _queues(simulation: Simulation) -> dict[str, dict[str, int]]:
-    names, table = simulation.queue_counters()
+def _by_tier(
+    simulation: Simulation, names: list[str], table: NDArray[np.uint64]
+) -> dict[str, dict[str, int]]:
+    """Counters of ports, summed over each kind of switch port."""
     network = simulation.plan.network
     sums: dict[str, NDArray[np.uint64]] = {}
     for port in range(network.hosts, network.ports):
@@ -187,6 +191,11 @@ def _queues(simulation: Simulation) -> dict[str, dict[str, int]]:
         tier: {name: int(value) for name, value in zip(names, row, strict=True)}
         for tier, row in sums.items()
     }
+
+
+def _phantoms(simulation: Simulation) -> dict[str, dict[str, int]]:
+    names, table = simulation.phantom_counters()
+    return _by_tier(simulation, names, table) if table.any() else {}
 
 
 def _depths(simulation: Simulation) -> dict[str, Depth]:
@@ -265,7 +274,8 @@ def summarise(simulation: Simulation) -> Result:
         flow_goodput=Goodput.of(_flow_goodput(simulation, times)),
         host_goodput=Goodput.of(rates),
         network=simulation.counters,
-        queues=_queues(simulation),
+        queues=_by_tier(simulation, *simulation.queue_counters()),
+        phantoms=_phantoms(simulation),
         depths=_depths(simulation),
         engines=_engines(simulation),
         priority_bytes=simulation.priority_bytes.tolist(),

@@ -240,6 +240,16 @@ class Simulation:
                 table[port] = self._words(ffi.cast("uint64_t *", counters), len(names))
         return names, table
 
+    def phantom_counters(self) -> tuple[list[str], NDArray[np.uint64]]:
+        """Names, and a row for each port: zeros where there is no phantom queue."""
+        names = counter_names(lib.nd_phantom_counters_table)
+        table = np.zeros((self.plan.network.ports, len(names)), np.uint64)
+        for port in range(self.plan.network.ports):
+            counters = lib.nd_sim_phantom_counters(self._sim, port)
+            if counters:
+                table[port] = self._words(ffi.cast("uint64_t *", counters), len(names))
+        return names, table
+
     def engine_counters(self, name: str) -> tuple[list[str], NDArray[np.uint64]]:
         """Names of a protocol's counters, and a row for each host."""
         engine = list(self.plan.engines).index(name)

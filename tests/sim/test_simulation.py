@@ -240,3 +240,16 @@ def test_a_shared_buffer_is_for_all_ports_of_a_switch() -> None:
     simulation.run()
     assert simulation.counters["dropped_packets"] > 0
     assert simulation.unfinished == 0
+
+
+def test_a_phantom_queue_drains_at_its_share_of_the_link() -> None:
+    """R-PQ-1: it stands at the exit of each port and delays nothing."""
+    plain = Simulation(small())
+    plain.run()
+    phantom = Simulation(small("switch.queue.phantom.drain=50%"))
+    phantom.run()
+    assert np.array_equal(plain.rows["received_ps"], phantom.rows["received_ps"])
+    counters = summarise(phantom).phantoms["edge-down"]
+    assert counters["passed_packets"] == summarise(phantom).queues["edge-down"]["dequeued_packets"]
+    assert counters["unmarked_packets"] > counters["passed_packets"] // 2
+    assert summarise(plain).phantoms == {}
