@@ -306,7 +306,7 @@ static inline void world_release(struct world *world, uint32_t host, const struc
 static inline void world_take(struct world *world, uint32_t host, struct nd_event *event)
 {
 	CHECK(world->event_count < WORLD_EVENTS);
-	event->spare = (uint16_t)host;
+	event->spare = (uint8_t)host;
 	world->events[world->event_count++] = *event;
 	if (event->kind == ND_EVENT_REQUEST || event->kind == ND_EVENT_RESPONSE) {
 		if (world->carry_bytes && event->payload)
