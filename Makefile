@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick swarm fuzz \
-	lint clean
+	bench bench-check lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -79,6 +79,12 @@ fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found someth
 			-artifact_prefix=build-fuzz/found/$$name- \
 			build-fuzz/corpus/$$name build-fuzz/seeds/$$name; \
 	done
+
+bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, targets
+	python tests/tools/bench.py
+
+bench-check: build-gcc ## Instruction counts against their gates
+	python tests/tools/bench.py --check
 
 lint: dev ## ruff and mypy
 	ruff check .

@@ -22,6 +22,8 @@ typedef uint64_t nd_ns;
 #define ND_UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* For hot paths where the compiler's own choice costs: say at the function what it saves. */
 #define ND_INLINE static inline __attribute__((always_inline))
+/* For the rare branch of a hot function: keeps its registers and stack out of the common path. */
+#define ND_NOINLINE __attribute__((noinline))
 #define ND_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Reports a broken invariant and aborts. Never reachable from wire input. */

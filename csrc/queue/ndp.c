@@ -104,24 +104,25 @@ static void ndp_init(struct nd_queue *queue, const struct nd_pool *pool, const v
 	nd_fifo_init(&self->headers);
 }
 
-static uint32_t ring_position(const struct ndp_queue *self, uint32_t offset)
+static inline uint32_t ring_position(const struct ndp_queue *self, uint32_t offset)
 {
 	uint32_t at = self->first + offset;
 
 	return at < self->slots ? at : at - self->slots;
 }
 
-static bool data_admits(const struct ndp_queue *self, uint32_t bytes)
+/* The ring has as many slots as the limit allows packets. */
+static inline bool data_admits(const struct ndp_queue *self, uint32_t bytes)
 {
 	const struct nd_ndp_queue_config *config = self->config;
 
-	if (self->data_packets >= self->slots ||
-	    !nd_limit_admits(&config->data, self->data_bytes, self->data_packets, bytes))
+	if (self->data_packets == self->slots ||
+	    !nd_limit_admits_bytes(&config->data, self->data_bytes, bytes))
 		return false;
 	return !config->shared || nd_shared_admits(config->shared, self->queue.bytes, bytes);
 }
 
-static enum nd_verdict data_push(struct ndp_queue *self, uint32_t index,
+static inline enum nd_verdict data_push(struct ndp_queue *self, uint32_t index,
 				 const struct nd_packet *packet)
 {
 	self->ring[ring_position(self, self->data_packets)] = index;
@@ -132,7 +133,7 @@ static enum nd_verdict data_push(struct ndp_queue *self, uint32_t index,
 }
 
 /* Takes a packet that has left the ring off the books. */
-static void data_let_go(struct ndp_queue *self, const struct nd_packet *packet)
+static inline void data_let_go(struct ndp_queue *self, const struct nd_packet *packet)
 {
 	self->data_packets--;
 	self->data_bytes -= packet->wire_bytes;
@@ -154,8 +155,9 @@ static bool headers_admit(const struct ndp_queue *self, const struct nd_packet *
 }
 
 /* Queues a header or control packet, or sheds it: back to its sender if it was trimmed. */
-static enum nd_verdict headers_push(struct ndp_queue *self, uint32_t index,
-				    const struct nd_packet *packet, struct nd_shed *shed)
+static ND_NOINLINE enum nd_verdict headers_push(struct ndp_queue *self, uint32_t index,
+						const struct nd_packet *packet,
+						struct nd_shed *shed)
 {
 	struct nd_queue *queue = &self->queue;
 	const uint8_t marks = packet->marks;
@@ -203,8 +205,9 @@ static void cut_tail(struct ndp_queue *self, struct nd_shed *shed)
 	cut(self, index, tail, shed);
 }
 
-static enum nd_verdict data_overflow(struct ndp_queue *self, uint32_t index,
-				     struct nd_packet *packet, struct nd_shed *shed)
+static ND_NOINLINE enum nd_verdict data_overflow(struct ndp_queue *self, uint32_t index,
+						 struct nd_packet *packet,
+						 struct nd_shed *shed)
 {
 	if (!nd_packet_can_trim(packet))
 		return nd_queue_drop(&self->queue, index, shed);
@@ -216,7 +219,7 @@ static enum nd_verdict data_overflow(struct ndp_queue *self, uint32_t index,
 	return cut(self, index, packet, shed);
 }
 
-static bool belongs_to_headers(const struct ndp_queue *self, const struct nd_packet *packet)
+static inline bool belongs_to_headers(const struct ndp_queue *self, const struct nd_packet *packet)
 {
 	if (packet->marks & (ND_MARK_CONTROL | ND_MARK_TRIMMED))
 		return true;

@@ -24,7 +24,8 @@ struct nd_test_case {
 	struct nd_test_case *next;
 };
 
-static struct nd_test_case *nd_test_first, **nd_test_tail = &nd_test_first;
+static struct nd_test_case *nd_test_first;
+__attribute__((unused)) static struct nd_test_case **nd_test_tail = &nd_test_first;
 static const char *nd_test_running = "?";
 
 #define TEST(case_name) \
