@@ -73,7 +73,7 @@ ND_INLINE uint8_t traffic_class(const struct nd_frame_config *config,
 
 	if (protocol == ND_PROTO_HOMA)
 		dscp = config->dscp_homa[packet->priority & (ND_HOMA_PRIORITIES - 1)];
-	else if (packet->type != ND_NDP_DATA)
+	else if (packet->type != ND_NDP_DATA || packet->marks & ND_MARK_CONTROL)
 		dscp = config->dscp_control;
 	else if (ND_UNLIKELY(packet->marks & ND_MARK_TRIMMED))
 		dscp = packet->marks & ND_MARK_LAST_HOP ? config->dscp_trimmed_last_hop :

@@ -78,6 +78,10 @@ static void take_payload(const uint8_t *in, uint32_t bytes, uint32_t header_byte
 		return;
 	}
 	packet->rank = packet->ndp.message_bytes - packet->ndp.offset;
+	if (ND_UNLIKELY(packet->flags & ND_NDP_FLAG_VOID && packet->payload_bytes == 0)) {
+		packet->marks |= ND_MARK_CONTROL; /* nothing to trim, nothing to lose in a queue */
+		return;
+	}
 	if (ND_UNLIKELY(location != ND_NDP_TRIM_NONE ||
 			bytes - header_bytes < packet->payload_bytes)) {
 		packet->marks |= ND_MARK_TRIMMED | ND_MARK_TRIMMABLE;

@@ -47,6 +47,8 @@ enum {
 	ND_NDP_FLAG_REPLY = 1 << 3,     /* sent by the side that accepted the connection */
 	ND_NDP_FLAG_RTX = 1 << 4,       /* this DATA is a retransmission */
 	ND_NDP_FLAG_PULL = 1 << 5,      /* ACK, NACK: the pull field is valid as in a PULL */
+	ND_NDP_FLAG_VOID = 1 << 5,      /* DATA without payload: with message_bytes != 0 that
+					 * message is cancelled, else the packet is only a number */
 	ND_NDP_FLAG_CONGESTED = 1 << 6, /* sender's own uplink is the bottleneck */
 };
 

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What applications ask for. */
+#include "transport/ndp_internal.h"
+
+#include <errno.h>
+
+/* ---- listening ---- */
+
+/* The open listener on a port, of any application, or NULL. */
+static struct nd_ndp_listener *find_listener(const struct nd_ndp *ndp, uint16_t port)
+{
+	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
+		struct nd_ndp_listener *listener = &ndp->listeners[i];
+
+		if (listener->used && !listener->closed && listener->port == port)
+			return listener;
+	}
+	return NULL;
+}
+
+static struct nd_ndp_listener *free_listener(const struct nd_ndp *ndp)
+{
+	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
+		if (!ndp->listeners[i].used)
+			return &ndp->listeners[i];
+	}
+	return NULL;
+}
+
+/* R-NHA-09: connections are reserved now, so that a train that arrives finds one. */
+static int do_listen(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	uint32_t backlog = command->bytes ? command->bytes : ndp->config.listen_backlog;
+	struct nd_ndp_listener *listener;
+
+	(void)now;
+	if (find_listener(ndp, command->port))
+		return -EADDRINUSE;
+	listener = free_listener(ndp);
+	if (!listener || backlog > ndp->config.connections_max ||
+	    ndp->live + ndp->reserved > ndp->config.connections_max - backlog)
+		return -ENOBUFS;
+	*listener = (struct nd_ndp_listener){
+		.backlog = backlog,
+		.cookie = command->cookie,
+		.port = command->port,
+		.app = command->app,
+		.used = true,
+	};
+	ndp->reserved += backlog;
+	return 0;
+}
+
+static void close_listener(struct nd_ndp *ndp, struct nd_ndp_listener *listener)
+{
+	listener->closed = true;
+	ndp->reserved -= listener->backlog - listener->live;
+	if (listener->live == 0)
+		listener->used = false;
+}
+
+static int do_unlisten(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_listener *listener = find_listener(ndp, command->port);
+
+	(void)now;
+	if (!listener || listener->app != command->app)
+		return -ENOENT;
+	close_listener(ndp, listener);
+	return 0;
+}
+
+/* ---- connections ---- */
+
+/* An id that no connection to this peer has, time-wait included. */
+static uint32_t choose_id(struct nd_ndp *ndp, uint32_t address)
+{
+	uint32_t id;
+
+	do {
+		id = ndp->connection_next++ & ND_NDP_CONNECTION_MAX;
+	} while (nd_map_get(&ndp->connection_map, nd_ndp_key(address, id, false)) != ND_NONE);
+	return id;
+}
+
+static int do_connect(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection;
+	uint32_t slot;
+
+	(void)now;
+	if (ndp->live + ndp->reserved >= ndp->config.connections_max)
+		return -ENOBUFS;
+	slot = nd_ndp_connection_open(ndp, command->peer, choose_id(ndp, command->peer), false,
+				      command->priority);
+	if (slot == ND_NONE)
+		return -ENOBUFS;
+	connection = nd_ndp_connection_at(ndp, slot);
+	connection->port = command->port;
+	connection->app = command->app;
+	connection->cookie = command->cookie;
+	command->id = nd_ndp_handle(ndp, connection);
+	return 0;
+}
+
+static struct nd_ndp_connection *find_own(const struct nd_ndp *ndp,
+					  const struct nd_command *command)
+{
+	struct nd_ndp_connection *connection = nd_ndp_connection_find(ndp, command->id);
+
+	return connection && connection->app == command->app ? connection : NULL;
+}
+
+static int do_send(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection = find_own(ndp, command);
+
+	if (!connection)
+		return -ENOENT;
+	if (!nd_ndp_is_live(connection))
+		return -ENOTCONN;
+	if (connection->fin_asked)
+		return -EPIPE;
+	return nd_ndp_message_send(ndp, connection, command, now);
+}
+
+static int do_close(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection = find_own(ndp, command);
+
+	if (!connection || !nd_ndp_is_live(connection))
+		return -ENOENT;
+	if (connection->state == ND_NDP_NEW && connection->messages_head == ND_NONE) {
+		/* The peer has never heard of it. */
+		nd_ndp_connection_abort(ndp, connection, 0, 0, true, now);
+		return 0;
+	}
+	if (command->deadline && command->deadline != ND_NEVER) {
+		connection->linger = command->deadline;
+		nd_ndp_connection_arm(ndp, connection, command->deadline);
+	}
+	nd_ndp_connection_finish(ndp, connection);
+	return 0;
+}
+
+static int do_reset(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection = find_own(ndp, command);
+
+	if (!connection || !nd_ndp_is_live(connection))
+		return -ENOENT;
+	ndp->counters.connections_reset++;
+	nd_ndp_connection_abort(ndp, connection, -ECONNABORTED, ND_NDP_CLOSE_RESET, false, now);
+	return 0;
+}
+
+/* ---- messages ---- */
+
+static int do_cancel(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection = find_own(ndp, command);
+	uint32_t index;
+
+	(void)now;
+	if (!connection)
+		return -ENOENT;
+	index = connection->messages_head;
+	while (index != ND_NONE && nd_ndp_message_at(ndp, index)->number != command->message)
+		index = nd_ndp_message_at(ndp, index)->next;
+	if (index == ND_NONE || nd_ndp_message_at(ndp, index)->cancelled)
+		return -ENOENT;
+	nd_ndp_message_cancel(ndp, nd_ndp_message_at(ndp, index), -ECANCELED);
+	nd_ndp_send_schedule(ndp, connection);
+	return 0;
+}
+
+static int do_release(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_connection *connection = find_own(ndp, command);
+	int result;
+
+	(void)now;
+	if (!connection)
+		return -ENOENT;
+	result = nd_ndp_incoming_release(ndp, connection, command->message);
+	nd_ndp_connection_try_free(ndp, connection);
+	return result;
+}
+
+static int do_paths(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	(void)now;
+	return nd_ndp_peer_set_paths(ndp, command);
+}
+
+/* ---- applications ---- */
+
+static void detach_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	if (nd_ndp_is_live(connection)) {
+		ndp->counters.connections_reset++;
+		nd_ndp_connection_abort(ndp, connection, -ECONNABORTED, ND_NDP_CLOSE_RESET, false,
+					now);
+	}
+	nd_ndp_incoming_reclaim(ndp, connection);
+}
+
+static bool is_of(const struct nd_ndp *ndp, uint32_t slot, uint16_t app)
+{
+	return ndp->connections.next[slot] == ND_POOL_USED &&
+	       nd_ndp_connection_at(ndp, slot)->app == app;
+}
+
+/* T4: an application that died leaves nothing behind. */
+static int do_detach(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
+		struct nd_ndp_listener *listener = &ndp->listeners[i];
+
+		if (listener->used && !listener->closed && listener->app == command->app)
+			close_listener(ndp, listener);
+	}
+	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
+		if (is_of(ndp, slot, command->app))
+			detach_connection(ndp, nd_ndp_connection_at(ndp, slot), now);
+	}
+	nd_ndp_event_forget(ndp, command->app);
+	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
+		if (!is_of(ndp, slot, command->app))
+			continue;
+		/* Messages whose event had no taker have just become the application's. */
+		nd_ndp_incoming_reclaim(ndp, nd_ndp_connection_at(ndp, slot));
+		nd_ndp_connection_try_free(ndp, nd_ndp_connection_at(ndp, slot));
+	}
+	return 0;
+}
+
+int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now)
+{
+	static int (*const actions[])(struct nd_ndp *, struct nd_command *, nd_ns) = {
+		[ND_COMMAND_LISTEN] = do_listen,   [ND_COMMAND_UNLISTEN] = do_unlisten,
+		[ND_COMMAND_CONNECT] = do_connect, [ND_COMMAND_SEND] = do_send,
+		[ND_COMMAND_CLOSE] = do_close,     [ND_COMMAND_RESET] = do_reset,
+		[ND_COMMAND_CANCEL] = do_cancel,   [ND_COMMAND_RELEASE] = do_release,
+		[ND_COMMAND_PATHS] = do_paths,     [ND_COMMAND_DETACH] = do_detach,
+	};
+	struct nd_ndp *ndp = endpoint;
+
+	ndp->clock = now;
+	if (command->kind >= ND_ARRAY_SIZE(actions) || !actions[command->kind])
+		return -EOPNOTSUPP;
+	return actions[command->kind](ndp, command, now);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/* ACK, NACK, PULL and CLOSE out: a queue for the NIC, and the pulls that the pacer releases. */
+#include "transport/ndp_internal.h"
+
+#include <string.h>
+
+#define CONTROL_PRIORITY 7
+
+void nd_ndp_control_address(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t target,
+			    uint32_t connection)
+{
+	/* Only the line that NDP uses. */
+	memset(packet, 0, offsetof(struct nd_packet, ndp) + sizeof(packet->ndp));
+	packet->source = ndp->self;
+	packet->target = target;
+	packet->protocol = ND_PROTO_NDP;
+	packet->flow = (uint16_t)nd_mix64((uint64_t)target << 32 | connection);
+	packet->ndp.connection = connection;
+}
+
+/* A place in the queue, or NULL when it is full: the packet is dropped and counted. */
+static struct nd_ndp_control *push(struct nd_ndp *ndp)
+{
+	if (nd_ndp_control_is_full(ndp)) {
+		ndp->counters.control_full++;
+		return NULL;
+	}
+	return &ndp->control[ndp->control_tail++ & ndp->control_mask];
+}
+
+/* A control packet of a connection, with the pull counter as it is. */
+static void push_own(struct nd_ndp *ndp, const struct nd_ndp_connection *connection, uint8_t type,
+		     uint32_t sequence)
+{
+	struct nd_ndp_control *control = push(ndp);
+
+	if (!control)
+		return;
+	*control = (struct nd_ndp_control){
+		.peer = connection->peer,
+		.address = nd_ndp_peer_at(ndp, connection->peer)->address,
+		.connection = connection->id,
+		.sequence = sequence,
+		.pull = connection->pulled,
+		.type = type,
+		.flags = connection->accepted ? ND_NDP_FLAG_REPLY : 0,
+	};
+}
+
+void nd_ndp_control_answer(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			   uint8_t type, uint32_t sequence)
+{
+	push_own(ndp, connection, type, sequence);
+}
+
+void nd_ndp_control_pull(struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	push_own(ndp, connection, ND_NDP_PULL, 0);
+}
+
+void nd_ndp_control_close(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			  uint32_t reason)
+{
+	push_own(ndp, connection, ND_NDP_CLOSE, reason);
+}
+
+void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, uint32_t reason)
+{
+	struct nd_ndp_control *control = push(ndp);
+
+	if (!control)
+		return;
+	*control = (struct nd_ndp_control){
+		.peer = ND_NONE,
+		.address = packet->source,
+		.connection = packet->ndp.connection,
+		.sequence = reason,
+		.type = ND_NDP_CLOSE,
+		/* Whoever connected hears from the one who would have accepted, and the reverse. */
+		.flags = packet->flags & ND_NDP_FLAG_REPLY ? 0 : ND_NDP_FLAG_REPLY,
+	};
+}
+
+static void count(struct nd_ndp *ndp, uint8_t type)
+{
+	switch (type) {
+	case ND_NDP_ACK:
+		ndp->counters.acks_sent++;
+		break;
+	case ND_NDP_NACK:
+		ndp->counters.nacks_sent++;
+		break;
+	case ND_NDP_PULL:
+		ndp->counters.pulls_sent++;
+		break;
+	default:
+		ndp->counters.closes_sent++;
+		break;
+	}
+}
+
+bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
+{
+	const struct nd_ndp_control *control;
+
+	if (ndp->control_head == ndp->control_tail)
+		return false;
+	control = &ndp->control[ndp->control_head++ & ndp->control_mask];
+	nd_ndp_control_address(ndp, packet, control->address, control->connection);
+	packet->type = control->type;
+	packet->flags = control->flags;
+	packet->priority = CONTROL_PRIORITY;
+	packet->marks = ND_MARK_CONTROL;
+	packet->wire_bytes = (uint16_t)ndp->config.control_bytes;
+	packet->header_bytes = packet->wire_bytes;
+	packet->path = nd_ndp_peer_control_path(ndp, control->peer);
+	packet->ndp.sequence = control->sequence;
+	packet->ndp.pull = control->pull;
+	/* The counter is cumulative, so every answer repairs the pulls that were lost before it. */
+	if (control->type == ND_NDP_ACK || control->type == ND_NDP_NACK)
+		packet->flags |= ND_NDP_FLAG_PULL;
+	count(ndp, control->type);
+	return true;
+}
+
+void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now)
+{
+	while (!nd_ndp_control_is_full(ndp)) {
+		uint32_t slot = nd_pull_take(&ndp->pull, now);
+		struct nd_ndp_connection *connection;
+
+		if (slot == ND_NONE)
+			return;
+		connection = nd_ndp_connection_at(ndp, slot);
+		connection->pulled++;
+		connection->active = now;
+		nd_ndp_control_pull(ndp, connection);
+	}
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* ACK, NACK, PULL and returned headers: what the sender learns of its packets. */
+#include "transport/ndp_internal.h"
+
+/* A counter that jumps further than this is not a lost pull but a broken peer. */
+#define PULL_JUMP_MAX 65536
+
+void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now)
+{
+	connection->alive = now;
+	connection->heard = true;
+	if (connection->state == ND_NDP_OPENING)
+		connection->state = ND_NDP_OPEN;
+}
+
+/* The packet that a feedback is about, NULL when it is not on the wire. */
+static struct nd_ndp_sent *find_sent(const struct nd_ndp *ndp,
+				     const struct nd_ndp_connection *connection, uint32_t sequence)
+{
+	struct nd_ndp_sent *sent;
+
+	if (sequence - connection->base >= connection->next - connection->base)
+		return NULL;
+	sent = nd_ndp_sent_at(ndp, connection, sequence);
+	return sent->state == ND_NDP_ACKED ? NULL : sent;
+}
+
+static void remember(struct nd_ndp_connection *connection, bool ack)
+{
+	connection->history = connection->history << 1 | ack;
+	if (connection->history_count < 32)
+		connection->history_count++;
+}
+
+/* The peer answers: time-outs start over, and what was lost in silence gets its credit back. */
+static void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     const struct nd_ndp_sent *sent, bool ack, nd_ns now)
+{
+	if (sent->tries == 1 && sent->state == ND_NDP_FLYING)
+		nd_ndp_peer_measured(nd_ndp_peer_at(ndp, connection->peer),
+				     (nd_ns)(uint32_t)(nd_ndp_stamp(now) - sent->stamp) << 6);
+	connection->backoff = 0;
+	connection->credit = (uint16_t)(connection->credit + connection->owed);
+	connection->owed = 0;
+	connection->expected++;
+	remember(connection, ack);
+}
+
+/* Credit that nothing in flight can still need is worth nothing: it would make a burst later. */
+static void settle(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	bool unsent = nd_ndp_has_unsent(connection);
+
+	if (!unsent && connection->waiting == 0 && connection->credit > connection->flying) {
+		ndp->counters.pulls_unused += (uint64_t)connection->credit - connection->flying;
+		connection->credit = connection->flying;
+	}
+	if (!unsent && connection->base == connection->next)
+		nd_ndp_window_release(ndp, connection);
+	else
+		nd_ndp_send_schedule(ndp, connection);
+}
+
+static void take_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t counter)
+{
+	uint32_t count = counter - connection->pull_seen;
+
+	if (count == 0 || count > PULL_JUMP_MAX) {
+		ndp->counters.pulls_excessive += (int32_t)count > PULL_JUMP_MAX;
+		return;
+	}
+	connection->pull_seen = counter;
+	connection->expected = (uint16_t)(connection->expected -
+					  nd_min_u32(connection->expected, count));
+	ndp->counters.pulls_received += count;
+	connection->credit = (uint16_t)nd_min_u32(connection->credit + count,
+						  ndp->config.window_packets);
+}
+
+void nd_ndp_feedback_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint32_t counter)
+{
+	ndp->counters.pulls_stale += (int32_t)(counter - connection->pull_seen) <= 0;
+	take_pull(ndp, connection, counter);
+	settle(ndp, connection);
+}
+
+static void advance(const struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	do {
+		connection->base++;
+	} while (connection->base != connection->next &&
+		 nd_ndp_sent_at(ndp, connection, connection->base)->state == ND_NDP_ACKED);
+}
+
+static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_ndp_sent *sent, uint32_t sequence, nd_ns now)
+{
+	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+
+	answered(ndp, connection, sent, true, now);
+	if (paths && sent->path != ND_PATH_NONE)
+		nd_paths_acked(paths, &ndp->config.score, sent->path);
+	if (sent->state == ND_NDP_WAITING) {
+		/* It was not lost: its own pull comes, and the credit in its place goes back. */
+		nd_ndp_send_not_again(ndp, connection, sent);
+		if (connection->credit)
+			connection->credit--;
+	} else {
+		connection->flying--;
+	}
+	sent->state = ND_NDP_ACKED;
+	if (sent->message != ND_NDP_SLOT_NONE)
+		nd_ndp_message_acked(ndp, nd_ndp_message_at(ndp, sent->message), sent->offset);
+	if (sequence == connection->base)
+		advance(ndp, connection);
+}
+
+void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			 const struct nd_packet *packet, nd_ns now)
+{
+	uint32_t sequence = packet->ndp.sequence;
+	struct nd_ndp_sent *sent = find_sent(ndp, connection, sequence);
+
+	ndp->counters.acks_received++;
+	if (sent)
+		on_acked(ndp, connection, sent, sequence, now);
+	else
+		ndp->counters.feedback_stale++;
+	if (packet->flags & ND_NDP_FLAG_PULL)
+		take_pull(ndp, connection, packet->ndp.pull);
+	settle(ndp, connection);
+	if (connection->fin != ND_NONE)
+		nd_ndp_connection_try_end(ndp, connection, now);
+}
+
+void nd_ndp_feedback_nack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  const struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp_sent *sent = find_sent(ndp, connection, packet->ndp.sequence);
+	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+
+	ndp->counters.nacks_received++;
+	if (sent && sent->state == ND_NDP_FLYING) {
+		answered(ndp, connection, sent, false, now);
+		if (paths && sent->path != ND_PATH_NONE)
+			nd_paths_nacked(paths, &ndp->config.score, sent->path);
+		nd_ndp_send_again(ndp, connection, sent);
+	} else {
+		ndp->counters.feedback_stale++;
+	}
+	if (packet->flags & ND_NDP_FLAG_PULL)
+		take_pull(ndp, connection, packet->ndp.pull);
+	settle(ndp, connection);
+}
+
+/* R-RTS-02: most packets get through, so this path is the odd one (an asymmetric network). */
+static bool mostly_acked(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	uint32_t length = ndp->config.bounce_history;
+	uint32_t recent = connection->history & (UINT32_MAX >> (32 - length));
+
+	return connection->history_count >= length &&
+	       (uint32_t)__builtin_popcount(recent) * ndp->config.bounce_ack_divisor >= length;
+}
+
+void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			    const struct nd_packet *packet)
+{
+	struct nd_ndp_sent *sent = find_sent(ndp, connection, packet->ndp.sequence);
+	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+	bool no_pull_expected;
+
+	ndp->counters.bounces_received++;
+	if (!sent || sent->state != ND_NDP_FLYING) {
+		ndp->counters.feedback_stale++;
+		return;
+	}
+	if (paths && sent->path != ND_PATH_NONE)
+		nd_paths_bounced(paths, &ndp->config.score, sent->path);
+	remember(connection, false);
+	nd_ndp_send_again(ndp, connection, sent);
+	/* R-RTS-01: no packet is left whose answer would bring a pull, and no answer's pull is due. */
+	no_pull_expected = connection->flying == 0 && connection->expected == 0 &&
+			   connection->credit == 0;
+	if (no_pull_expected || mostly_acked(ndp, connection)) {
+		connection->credit++;
+		ndp->counters.bounces_resent++;
+	}
+	settle(ndp, connection);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NDP's inner structures. The files: ndp.c (operations), ndp_config.c, ndp_command.c (what the
+ * application asks), ndp_connection.c (birth and death), ndp_peer.c (hosts, paths), ndp_message.c
+ * (outgoing), ndp_receive_message.c (incoming), ndp_send.c (DATA out), ndp_feedback.c (ACK, NACK,
+ * PULL and bounces in), ndp_receive.c (DATA in), ndp_control.c (ACK, NACK, PULL, CLOSE out),
+ * ndp_timer.c, ndp_event.c, ndp_audit.c.
+ *
+ * DESIGN NOTES
+ * 1. One direction of a connection is one sequence of packets. Messages follow each other in it,
+ *    so sequence and offset of a message's packets lie on a line; the received-bitmap of the
+ *    packet window is therefore all that exactly-once needs, and no message has a bitmap.
+ * 2. State per sent packet (16 bytes) lives in a ring that a connection holds only while packets
+ *    are on the wire. The receiver's bitmap is part of the connection.
+ * 3. One timer per connection, set lazily: sending never moves a timer that is early enough, and
+ *    when it fires the handler looks what is due. In steady state that is once per RTO.
+ * 4. Credit (pulls not yet used) is a count, push (first window) another. A packet taken for lost
+ *    gives back the credit that its answer would have earned, or credit would leak away in a
+ *    network that drops.
+ * 5. Connections that ended stay in their slot for time-wait: one pool, one map, no second table.
+ * 6. Events are not copied into a ring that could overflow: what has an event is linked.
+ */
+#ifndef ND_TRANSPORT_NDP_INTERNAL_H
+#define ND_TRANSPORT_NDP_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "transport/ndp.h"
+#include "transport/pull.h"
+
+#define ND_NDP_PRIORITIES 8
+#define ND_NDP_BLOCKED_BUCKETS 64 /* of connections without receive memory, by application */
+#define ND_NDP_SLOT_NONE UINT16_MAX
+
+/* Highest bit of a connection id is ours to tell the roles apart in the map. */
+#define ND_NDP_CONNECTION_MAX 0x7fffffffu
+
+/* ---- a packet on the wire ---- */
+
+enum nd_ndp_sent_state {
+	ND_NDP_FLYING = 0,  /* no feedback yet */
+	ND_NDP_WAITING = 1, /* NACKed, returned or lost: to be sent again */
+	ND_NDP_ACKED = 2,
+};
+
+struct nd_ndp_sent {
+	uint32_t offset;  /* in its message */
+	uint32_t stamp;   /* when it was sent, in 64 ns */
+	uint16_t message; /* in the pool, or ND_NDP_SLOT_NONE for an empty packet */
+	uint16_t path;    /* slot of its path */
+	uint16_t next;    /* WAITING: ring index of the next to be sent again */
+	uint8_t state;    /* enum nd_ndp_sent_state */
+	uint8_t tries;    /* times sent, saturating */
+};
+_Static_assert(sizeof(struct nd_ndp_sent) == 16, "a promise");
+
+/* ---- messages ---- */
+
+struct nd_ndp_message {
+	const uint8_t *payload;
+	uint64_t number;
+	uint64_t cookie;
+	nd_ns deadline;
+	uint32_t bytes;
+	uint32_t sent;       /* bytes given a sequence so far */
+	uint32_t acked;      /* bytes acknowledged */
+	uint32_t packets;    /* on the wire: sent and not acknowledged */
+	uint32_t connection; /* slot */
+	uint32_t next, prev; /* of the connection */
+	uint32_t event;      /* next event */
+	uint32_t detail;     /* of FAILED */
+	int32_t error;
+	bool sent_all;
+	bool cancelled;      /* payload is gone: its packets are sent empty */
+	bool linked;         /* still in the connection's list */
+	bool reported;       /* its event is queued */
+};
+
+struct nd_ndp_incoming {
+	uint8_t *memory;
+	uint64_t number;
+	uint32_t bytes;
+	uint32_t received;        /* bytes arrived */
+	uint32_t anchor_sequence; /* any packet of the message that arrived ... */
+	uint32_t anchor_offset;   /* ... and its offset: all the others lie on one line with it */
+	uint32_t connection;
+	uint32_t next;            /* of the connection */
+	uint32_t event;           /* next event */
+	bool complete;
+};
+
+/* ---- peers ---- */
+
+struct nd_ndp_peer {
+	uint32_t address;
+	uint32_t users;       /* connections */
+	uint32_t paths;       /* index of its path set, or ND_NONE */
+	uint32_t rtt_ns;      /* smoothed, 0: never measured */
+	uint32_t rtt_var_ns;
+	uint32_t next, prev;  /* of the peers without users, oldest first */
+	bool pinned;          /* paths were given by command */
+};
+
+struct nd_ndp_listener {
+	uint32_t backlog;
+	uint32_t live; /* accepted connections that have not ended */
+	uint64_t cookie;
+	uint16_t port;
+	uint16_t app;
+	bool used;
+	bool closed;   /* UNLISTEN was called; goes away with its last connection */
+};
+
+/* ---- connections ---- */
+
+/* Which list a connection is in. */
+enum nd_ndp_list { ND_NDP_UNLISTED = 0, ND_NDP_READY, ND_NDP_STARVED };
+
+struct nd_ndp_connection {
+	/* Sending: what every ACK, NACK and PULL touches. */
+	uint32_t base;       /* oldest sequence not acknowledged */
+	uint32_t next;       /* first sequence not sent */
+	uint32_t window;     /* its ring of nd_ndp_sent, or ND_NONE */
+	uint32_t pull_seen;  /* highest pull counter received */
+	uint16_t flying;     /* packets in each state */
+	uint16_t waiting;
+	uint16_t credit;     /* pulls received and not used */
+	uint16_t push;       /* packets that may go without a pull */
+	uint16_t expected;   /* ACKs and NACKs whose pull has not come */
+	uint16_t owed;       /* packets lost in silence: credit when the peer is heard again */
+	uint16_t resend_head, resend_tail; /* WAITING packets in order */
+	uint32_t history;    /* last feedbacks, newest in bit 0, ACK = 1 */
+	uint8_t history_count;
+	uint8_t backoff;     /* time-outs in a row without any feedback */
+	uint8_t state;       /* enum nd_ndp_state */
+	uint8_t priority;
+	bool accepted;       /* by us: our packets carry FLAG_REPLY */
+	bool heard;          /* the peer has state: no SYN on retransmissions */
+	bool empty_due;      /* an empty packet is to be sent: FIN or keepalive */
+	bool fin_asked;      /* FIN follows the last message */
+	bool solicit_due;    /* a header is to be sent in place of a packet */
+	uint8_t list;        /* enum nd_ndp_list */
+	bool blocked;        /* waits for receive memory */
+	uint32_t syn_end;    /* sequences below belong to the first window */
+	uint32_t fin;        /* own FIN's sequence, ND_NONE before it is sent */
+	uint32_t messages_head, messages_tail; /* not fully acknowledged */
+	uint32_t sending;    /* message whose packets are next, or ND_NONE */
+	uint32_t message_count;
+	uint64_t backlog;    /* bytes not yet given a sequence */
+	uint64_t number_next; /* of the next message submitted */
+	uint32_t list_next, list_prev;
+
+	/* Receiving: what every DATA touches. */
+	uint32_t arrived;      /* all sequences below have arrived */
+	uint32_t high;         /* one above the highest sequence seen */
+	uint32_t beyond;       /* sequences above arrived that have arrived */
+	uint32_t end;          /* one above the last LAST seen */
+	uint32_t pulled;       /* pull counter sent */
+	uint32_t peer_fin;     /* peer's FIN's sequence, ND_NONE before it is seen */
+	uint32_t mss;          /* peer's full payload, 0 before it is known */
+	uint32_t incoming;     /* list of arriving messages */
+	uint32_t delivered;    /* list of messages not yet released */
+	uint32_t withheld;     /* pulls that wait for memory ... */
+	uint32_t withheld_bytes; /* ... and what they would release */
+	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
+	uint64_t numbers_done; /* bit i: message number_base + i is */
+	uint32_t blocked_next, blocked_prev;
+	uint64_t blocked_number; /* lowest message that waits, ... */
+	uint32_t blocked_bytes;  /* ... and its length */
+
+	/* Identity. */
+	uint32_t generation;
+	uint32_t peer;       /* index */
+	uint32_t id;         /* on the wire */
+	uint32_t listener;   /* index, ND_NONE when we connected */
+	uint16_t port;       /* service */
+	uint16_t app;
+	uint64_t cookie;
+
+	/* Times. */
+	nd_ns timer;         /* armed for, ND_NEVER when not */
+	nd_ns alive;         /* last sign of the peer, or when we began to wait for it */
+	nd_ns active;        /* last arrival or pull of the receiving direction */
+	nd_ns linger;        /* CLOSE's deadline; in time-wait: its end */
+	nd_ns message_deadline; /* no message's is earlier */
+	uint8_t repulls;     /* in a row */
+
+	/* End. */
+	uint8_t reason;      /* enum nd_ndp_close_reason, answered in RESET_WAIT */
+	uint8_t end_state;   /* state that it ended in */
+	bool accept_event;   /* queued */
+	bool close_event;    /* queued */
+	int32_t error;
+	uint32_t accept_next, close_next; /* next event */
+	/* Followed by the bitmap of sequences that have arrived, window_packets bits. */
+};
+_Static_assert(sizeof(struct nd_ndp_connection) + 1024 / 8 <= 512, "idle connections are small");
+
+/* ---- control packets waiting for the NIC ---- */
+
+struct nd_ndp_control {
+	uint32_t peer;       /* index, ND_NONE for a stranger */
+	uint32_t address;
+	uint32_t connection;
+	uint32_t sequence;
+	uint32_t pull;
+	uint8_t type;
+	uint8_t flags;
+	uint8_t priority;
+	uint8_t spare;
+};
+
+/* ---- the endpoint ---- */
+
+struct nd_ndp {
+	struct nd_ndp_counters counters;
+	struct nd_ndp_config config;
+	struct nd_rx_memory rx;
+	bool has_rx;
+	uint32_t self;
+	struct nd_rng rng;
+	uint32_t connection_next; /* id */
+	uint32_t generation_next;
+
+	struct nd_pool connections;
+	struct nd_map connection_map;
+	struct nd_pool windows;
+	struct nd_pool messages;
+	struct nd_pool incoming;
+	struct nd_pool peers;
+	struct nd_map peer_map;
+	uint32_t peer_oldest, peer_newest; /* without users */
+	struct nd_pool path_sets;
+	struct nd_ndp_listener *listeners;
+	struct nd_heap timers; /* by connection slot */
+	struct nd_pull pull;
+
+	uint32_t ready_head[ND_NDP_PRIORITIES], ready_tail[ND_NDP_PRIORITIES];
+	uint32_t ready_levels; /* bit set: list is not empty */
+	uint32_t starved_head, starved_tail;
+	uint32_t blocked[ND_NDP_BLOCKED_BUCKETS];
+	nd_ns clock;           /* latest time that the driver told */
+	nd_ns busy_since;      /* the ready lists have not been empty since, ND_NEVER when they are */
+
+	struct nd_ndp_control *control; /* ring */
+	uint32_t control_mask;
+	uint32_t control_head, control_tail; /* free running */
+
+	uint32_t event_head, event_tail; /* tagged */
+	uint32_t events;      /* queued */
+	uint32_t live;        /* connections that have not ended */
+	uint32_t reserved;    /* by listeners and not in use */
+};
+
+static inline struct nd_ndp_connection *nd_ndp_connection_at(const struct nd_ndp *ndp,
+							     uint32_t slot)
+{
+	return nd_pool_at(&ndp->connections, slot);
+}
+
+static inline uint32_t nd_ndp_slot(const struct nd_ndp *ndp,
+				   const struct nd_ndp_connection *connection)
+{
+	return nd_pool_index(&ndp->connections, connection);
+}
+
+static inline struct nd_ndp_message *nd_ndp_message_at(const struct nd_ndp *ndp, uint32_t index)
+{
+	return nd_pool_at(&ndp->messages, index);
+}
+
+static inline struct nd_ndp_incoming *nd_ndp_incoming_at(const struct nd_ndp *ndp, uint32_t index)
+{
+	return nd_pool_at(&ndp->incoming, index);
+}
+
+static inline struct nd_ndp_peer *nd_ndp_peer_at(const struct nd_ndp *ndp, uint32_t index)
+{
+	return nd_pool_at(&ndp->peers, index);
+}
+
+static inline struct nd_ndp_sent *nd_ndp_sent_at(const struct nd_ndp *ndp,
+						 const struct nd_ndp_connection *connection,
+						 uint32_t sequence)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+
+	return &ring[sequence & (ndp->config.window_packets - 1)];
+}
+
+static inline uint64_t *nd_ndp_bitmap(struct nd_ndp_connection *connection)
+{
+	return (uint64_t *)(connection + 1);
+}
+
+static inline uint32_t nd_ndp_stamp(nd_ns now)
+{
+	return (uint32_t)(now >> 6);
+}
+
+/* Has neither ended nor begun to. */
+static inline bool nd_ndp_is_live(const struct nd_ndp_connection *connection)
+{
+	return connection->state >= ND_NDP_NEW && connection->state <= ND_NDP_CLOSING;
+}
+
+static inline uint64_t nd_ndp_handle(const struct nd_ndp *ndp,
+				     const struct nd_ndp_connection *connection)
+{
+	return (uint64_t)connection->generation << 32 | nd_ndp_slot(ndp, connection);
+}
+
+/* Something that has no sequence yet. */
+static inline bool nd_ndp_has_unsent(const struct nd_ndp_connection *connection)
+{
+	return connection->sending != ND_NONE || connection->empty_due;
+}
+
+/* Sequences below the highest that have not arrived. */
+static inline uint32_t nd_ndp_missing(const struct nd_ndp_connection *connection)
+{
+	return connection->high - connection->arrived - connection->beyond;
+}
+
+/* True when the peer has said that nothing follows what we have seen. */
+static inline bool nd_ndp_end_known(const struct nd_ndp_connection *connection)
+{
+	return connection->end == connection->high;
+}
+
+/* ---- ndp_connection.c ---- */
+
+/* Key of the map: who opened the connection is part of its name. */
+static inline uint64_t nd_ndp_key(uint32_t peer, uint32_t id, bool accepted)
+{
+	return (uint64_t)peer << 32 | (uint32_t)accepted << 31 | id;
+}
+
+struct nd_ndp_connection *nd_ndp_connection_find(const struct nd_ndp *ndp, uint64_t handle);
+/* A new connection on the wire, ND_NONE when a limit is reached (it is counted). */
+uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t id, bool accepted,
+				uint32_t priority);
+/* Opens the connection that a peer's DATA with SYN names, ND_NONE when it cannot be. */
+uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *packet);
+/* Ends it by force: everything fails with error; reason (0 = none) is told to the peer. */
+void nd_ndp_connection_abort(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			     int32_t error, uint32_t reason, bool peer_knows, nd_ns now);
+/* Ends it in order when both directions are done. */
+void nd_ndp_connection_try_end(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			       nd_ns now);
+/* No message follows those queued. */
+void nd_ndp_connection_finish(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* Frees the slot of an ended connection when nothing refers to it. */
+void nd_ndp_connection_try_free(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* Makes the timer fire at or before when. */
+void nd_ndp_connection_arm(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns when);
+/* Gives the ring of sent packets back when it is empty and nothing waits to be sent. */
+void nd_ndp_window_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+
+/* ---- ndp_peer.c ---- */
+
+/* Index of the peer, made when it is new; ND_NONE when there is no room. */
+uint32_t nd_ndp_peer_get(struct nd_ndp *ndp, uint32_t address);
+void nd_ndp_peer_use(struct nd_ndp *ndp, uint32_t index);
+void nd_ndp_peer_drop(struct nd_ndp *ndp, uint32_t index);
+/* Its paths, made when there are none yet; NULL when there is no room. */
+struct nd_paths *nd_ndp_peer_paths(struct nd_ndp *ndp, uint32_t index);
+/* 0, -EINVAL, -ENOBUFS. */
+int nd_ndp_peer_set_paths(struct nd_ndp *ndp, const struct nd_command *command);
+/* Path id for a control packet to peer (an index or ND_NONE). */
+uint16_t nd_ndp_peer_control_path(struct nd_ndp *ndp, uint32_t peer);
+void nd_ndp_peer_measured(struct nd_ndp_peer *peer, nd_ns rtt);
+/* Time-out after backoff silent ones. */
+nd_ns nd_ndp_peer_rto(const struct nd_ndp *ndp, const struct nd_ndp_peer *peer, uint32_t backoff);
+
+/* ---- ndp_message.c ---- */
+
+/* Queues a message: 0 or -errno. */
+int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			struct nd_command *command, nd_ns now);
+/* The application takes its payload back; what is on the wire is sent empty from now on. */
+void nd_ndp_message_cancel(struct nd_ndp *ndp, struct nd_ndp_message *message, int32_t error);
+/* One packet of it is acknowledged. */
+void nd_ndp_message_acked(struct nd_ndp *ndp, struct nd_ndp_message *message, uint32_t offset);
+/* Fails every message of an ending connection. */
+void nd_ndp_message_fail_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			     int32_t error, uint32_t detail);
+/* Cancels the messages whose time is over; the earliest deadline left. */
+nd_ns nd_ndp_message_expire(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now);
+/* Its event was taken or is not wanted. */
+void nd_ndp_message_done(struct nd_ndp *ndp, uint32_t index);
+/* Bytes in its packet at offset. */
+static inline uint32_t nd_ndp_message_payload(const struct nd_ndp *ndp,
+					      const struct nd_ndp_message *message, uint32_t offset)
+{
+	return nd_min_u32(ndp->config.mss_bytes, message->bytes - offset);
+}
+
+/* ---- ndp_receive_message.c ---- */
+
+enum nd_ndp_stored {
+	ND_NDP_STORED,   /* the packet is done with */
+	ND_NDP_NO_ROOM,  /* no memory for its message: as if trimmed */
+	ND_NDP_REFUSED,  /* it does not fit its message: dropped and counted */
+	ND_NDP_ABORTED,  /* the connection was reset */
+};
+
+/* Stores a packet's payload, or just makes room for it when it was trimmed. */
+enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+					 const struct nd_packet *packet, nd_ns now);
+/* Gives up every arriving message of an ending connection. */
+void nd_ndp_incoming_drop_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* The application is done with a message: 0 or -ENOENT. */
+int nd_ndp_incoming_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			    uint64_t number);
+/* Takes back every message that the application holds. */
+void nd_ndp_incoming_reclaim(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* Tries again to get memory for the application's connections that wait for it. */
+void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app);
+void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+
+/* ---- ndp_send.c ---- */
+
+/* Puts the connection where transmit finds it, if it has something to send. */
+void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* Takes it out of the list it is in. */
+void nd_ndp_send_unlist(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now);
+/* Moves a packet in flight to the end of those to be sent again. */
+void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		       struct nd_ndp_sent *sent);
+/* Takes a packet out of those to be sent again. */
+void nd_ndp_send_not_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   struct nd_ndp_sent *sent);
+bool nd_ndp_send_can(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection);
+/* True when nothing can happen unless the peer sends a pull. */
+static inline bool nd_ndp_is_stalled(const struct nd_ndp_connection *connection)
+{
+	return connection->flying == 0 && connection->credit == 0 &&
+	       (connection->waiting != 0 ||
+		(connection->push == 0 && nd_ndp_has_unsent(connection)));
+}
+
+/* ---- ndp_feedback.c ---- */
+
+void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			 const struct nd_packet *packet, nd_ns now);
+void nd_ndp_feedback_nack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  const struct nd_packet *packet, nd_ns now);
+void nd_ndp_feedback_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint32_t counter);
+void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			    const struct nd_packet *packet);
+/* A sign of life from the peer. */
+void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now);
+
+/* ---- ndp_receive.c ---- */
+
+void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now);
+/* True when the peer still has to send something that it may send. */
+bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection);
+/* One pull for an arrival of wire_bytes, unless nothing is missing. */
+void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   uint32_t wire_bytes, nd_ns now);
+
+/* ---- ndp_control.c ---- */
+
+void nd_ndp_control_answer(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			   uint8_t type, uint32_t sequence);
+/* A PULL with the counter as it is. */
+void nd_ndp_control_pull(struct nd_ndp *ndp, const struct nd_ndp_connection *connection);
+void nd_ndp_control_close(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			  uint32_t reason);
+/* CLOSE to a packet of a connection that does not exist. */
+void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, uint32_t reason);
+bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet);
+/* Releases the pulls that are due. */
+void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now);
+static inline bool nd_ndp_control_is_full(const struct nd_ndp *ndp)
+{
+	return ndp->control_tail - ndp->control_head >= ndp->config.control_max;
+}
+/* Fields that all packets of a connection share. */
+void nd_ndp_control_address(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t target,
+			    uint32_t connection);
+
+/* ---- ndp_timer.c ---- */
+
+void nd_ndp_timer_run(struct nd_ndp *ndp, nd_ns now);
+
+/* ---- ndp_event.c ---- */
+
+void nd_ndp_event_accepted(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+void nd_ndp_event_closed(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+void nd_ndp_event_message(struct nd_ndp *ndp, struct nd_ndp_message *message);
+void nd_ndp_event_incoming(struct nd_ndp *ndp, struct nd_ndp_incoming *incoming);
+/* Throws away the events of an application. */
+void nd_ndp_event_forget(struct nd_ndp *ndp, uint16_t app);
+uint32_t nd_ndp_event_take(void *endpoint, struct nd_event *out, uint32_t limit);
+
+/* ---- ndp_command.c, ndp_audit.c ---- */
+
+int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now);
+const char *nd_ndp_audit(const void *endpoint);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Outgoing messages, from the application's command to its event. */
+#include "transport/ndp_internal.h"
+
+#include <errno.h>
+
+/* Nothing was waiting to be sent: this message begins a train, with a first window of its own. */
+static void begin_train(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t used = (uint32_t)connection->flying + connection->waiting + connection->credit;
+	uint32_t window = ndp->config.initial_window;
+
+	if (connection->next == 0)
+		connection->syn_end = window;
+	else if (connection->heard)
+		connection->syn_end = nd_min_u32(connection->syn_end, connection->next);
+	connection->push = (uint16_t)(used < window ? window - used : 0);
+}
+
+static void link_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			 struct nd_ndp_message *message)
+{
+	uint32_t index = nd_pool_index(&ndp->messages, message);
+
+	message->linked = true;
+	message->next = ND_NONE;
+	message->prev = connection->messages_tail;
+	if (connection->messages_tail == ND_NONE)
+		connection->messages_head = index;
+	else
+		nd_ndp_message_at(ndp, connection->messages_tail)->next = index;
+	connection->messages_tail = index;
+	if (connection->sending == ND_NONE)
+		connection->sending = index;
+}
+
+static void unlink_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   struct nd_ndp_message *message)
+{
+	message->linked = false;
+	if (message->prev == ND_NONE)
+		connection->messages_head = message->next;
+	else
+		nd_ndp_message_at(ndp, message->prev)->next = message->next;
+	if (message->next == ND_NONE)
+		connection->messages_tail = message->prev;
+	else
+		nd_ndp_message_at(ndp, message->next)->prev = message->prev;
+}
+
+static void free_if_done(struct nd_ndp *ndp, struct nd_ndp_message *message)
+{
+	if (message->linked || message->reported)
+		return;
+	nd_ndp_connection_at(ndp, message->connection)->message_count--;
+	nd_pool_put(&ndp->messages, nd_pool_index(&ndp->messages, message));
+}
+
+int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_message *message;
+	uint32_t index;
+
+	if (command->bytes > ndp->config.message_bytes_max)
+		return -EMSGSIZE;
+	if (command->deadline <= now)
+		return -ETIMEDOUT;
+	if (connection->message_count >= ndp->config.connection_messages_max)
+		return -EAGAIN;
+	index = nd_pool_get(&ndp->messages);
+	if (index == ND_NONE)
+		return -ENOBUFS;
+	message = nd_ndp_message_at(ndp, index);
+	*message = (struct nd_ndp_message){
+		.payload = command->payload,
+		.number = connection->number_next++,
+		.cookie = command->cookie,
+		.deadline = command->deadline ? command->deadline : ND_NEVER,
+		.bytes = command->bytes,
+		.connection = nd_ndp_slot(ndp, connection),
+	};
+	command->message = message->number;
+	if (!nd_ndp_has_unsent(connection))
+		begin_train(ndp, connection);
+	link_message(ndp, connection, message);
+	connection->message_count++;
+	connection->backlog += message->bytes;
+	if (message->deadline < connection->message_deadline) {
+		connection->message_deadline = message->deadline;
+		nd_ndp_connection_arm(ndp, connection, message->deadline);
+	}
+	nd_ndp_send_schedule(ndp, connection);
+	return 0;
+}
+
+void nd_ndp_message_cancel(struct nd_ndp *ndp, struct nd_ndp_message *message, int32_t error)
+{
+	struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, message->connection);
+
+	nd_assert(message->linked && !message->cancelled);
+	connection->backlog -= message->bytes - message->sent;
+	message->cancelled = true;
+	message->payload = NULL;
+	message->error = error;
+	message->detail = connection->state;
+	ndp->counters.messages_failed++;
+	nd_ndp_event_message(ndp, message);
+}
+
+void nd_ndp_message_acked(struct nd_ndp *ndp, struct nd_ndp_message *message, uint32_t offset)
+{
+	nd_assert(message->packets > 0);
+	message->packets--;
+	if (!message->cancelled)
+		message->acked += nd_ndp_message_payload(ndp, message, offset);
+	if (message->packets || !message->sent_all)
+		return;
+	unlink_message(ndp, nd_ndp_connection_at(ndp, message->connection), message);
+	if (message->cancelled) {
+		free_if_done(ndp, message);
+		return;
+	}
+	ndp->counters.messages_sent++;
+	ndp->counters.bytes_sent += message->bytes;
+	nd_ndp_event_message(ndp, message);
+}
+
+void nd_ndp_message_fail_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			     int32_t error, uint32_t detail)
+{
+	uint32_t index;
+
+	connection->sending = ND_NONE;
+	connection->backlog = 0;
+	while ((index = connection->messages_head) != ND_NONE) {
+		struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
+
+		unlink_message(ndp, connection, message);
+		if (message->cancelled) {
+			free_if_done(ndp, message);
+			continue;
+		}
+		message->error = error;
+		message->detail = detail;
+		ndp->counters.messages_failed++;
+		nd_ndp_event_message(ndp, message);
+	}
+}
+
+nd_ns nd_ndp_message_expire(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns earliest = ND_NEVER;
+	uint32_t next;
+
+	if (now < connection->message_deadline)
+		return connection->message_deadline;
+	for (uint32_t index = connection->messages_head; index != ND_NONE; index = next) {
+		struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
+
+		next = message->next;
+		if (message->cancelled)
+			continue;
+		if (message->deadline <= now)
+			nd_ndp_message_cancel(ndp, message, -ETIMEDOUT);
+		else
+			earliest = nd_min_u64(earliest, message->deadline);
+	}
+	connection->message_deadline = earliest;
+	return earliest;
+}
+
+void nd_ndp_message_done(struct nd_ndp *ndp, uint32_t index)
+{
+	struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
+
+	message->reported = false;
+	free_if_done(ndp, message);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Packets in: which connection they belong to, and what DATA does to it. */
+#include "transport/ndp_internal.h"
+
+#include <errno.h>
+
+/* ---- the bitmap of sequences that have arrived ---- */
+
+static bool has_arrived(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			uint32_t sequence)
+{
+	uint32_t bit = sequence & (ndp->config.window_packets - 1);
+
+	return (int32_t)(sequence - connection->arrived) < 0 ||
+	       (nd_ndp_bitmap(connection)[bit / 64] >> (bit % 64) & 1);
+}
+
+static bool take_bit(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     uint32_t sequence)
+{
+	uint32_t bit = sequence & (ndp->config.window_packets - 1);
+	uint64_t *word = &nd_ndp_bitmap(connection)[bit / 64];
+	uint64_t mask = UINT64_C(1) << (bit % 64);
+	bool set = (*word & mask) != 0;
+
+	*word &= ~mask;
+	return set;
+}
+
+static void mark_arrived(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			 uint32_t sequence)
+{
+	uint32_t bit = sequence & (ndp->config.window_packets - 1);
+
+	if (sequence != connection->arrived) {
+		nd_ndp_bitmap(connection)[bit / 64] |= UINT64_C(1) << (bit % 64);
+		connection->beyond++;
+		return;
+	}
+	connection->arrived++;
+	while (connection->beyond && take_bit(ndp, connection, connection->arrived)) {
+		connection->arrived++;
+		connection->beyond--;
+	}
+}
+
+/* ---- credit ---- */
+
+void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   uint32_t wire_bytes, nd_ns now)
+{
+	uint32_t slot = nd_ndp_slot(ndp, connection);
+	bool end_known = nd_ndp_end_known(connection);
+	uint32_t missing = nd_ndp_missing(connection);
+
+	if (end_known && missing == 0) {
+		ndp->counters.pulls_removed += nd_pull_cap(&ndp->pull, slot, 0);
+		connection->withheld = connection->withheld_bytes = 0;
+		return;
+	}
+	if (connection->blocked && connection->incoming == ND_NONE) {
+		if (connection->withheld < ndp->config.window_packets) {
+			connection->withheld++;
+			connection->withheld_bytes += wire_bytes;
+		}
+		return;
+	}
+	if (nd_pull_count(&ndp->pull, slot) < ndp->config.window_packets)
+		nd_pull_add(&ndp->pull, slot, wire_bytes, now);
+	if (end_known)
+		ndp->counters.pulls_removed += nd_pull_cap(&ndp->pull, slot, missing);
+}
+
+bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	return connection->high != 0 && !connection->blocked &&
+	       (nd_ndp_missing(connection) != 0 || !nd_ndp_end_known(connection)) &&
+	       nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) == 0;
+}
+
+/* A pull that is due and the only one may ride on the answer. */
+static void carry_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, bool ack,
+		       nd_ns now)
+{
+	bool wanted = ack ? ndp->config.ack_carries_pull : ndp->config.nack_carries_pull;
+
+	if (!wanted || ndp->pull.total != 1 ||
+	    nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) != 1 ||
+	    nd_pull_take(&ndp->pull, now) == ND_NONE)
+		return;
+	connection->pulled++;
+	ndp->counters.pulls_carried++;
+}
+
+/* ---- DATA ---- */
+
+static void answer_duplicate(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			     const struct nd_packet *packet, nd_ns now)
+{
+	ndp->counters.duplicates_received++;
+	nd_ndp_receive_credit(ndp, connection,
+			      packet->payload_bytes + ndp->config.data_header_bytes, now);
+	nd_ndp_control_answer(ndp, connection, ND_NDP_ACK, packet->ndp.sequence);
+}
+
+/* True when the FIN, known or new, contradicts this packet. */
+static bool breaks_fin(const struct nd_ndp_connection *connection, const struct nd_packet *packet)
+{
+	uint32_t sequence = packet->ndp.sequence;
+
+	if (connection->peer_fin != ND_NONE)
+		return (int32_t)(sequence - connection->peer_fin) > 0 ||
+		       ((packet->flags & ND_NDP_FLAG_FIN) && sequence != connection->peer_fin);
+	return (packet->flags & ND_NDP_FLAG_FIN) && (int32_t)(sequence + 1 - connection->high) < 0;
+}
+
+static void learn_end(struct nd_ndp_connection *connection, const struct nd_packet *packet)
+{
+	uint32_t after = packet->ndp.sequence + 1;
+
+	if ((int32_t)(after - connection->high) > 0)
+		connection->high = after;
+	if ((packet->flags & ND_NDP_FLAG_LAST) && after == connection->high)
+		connection->end = after;
+	if (packet->flags & ND_NDP_FLAG_FIN)
+		connection->peer_fin = packet->ndp.sequence;
+}
+
+static bool peer_is_done(const struct nd_ndp_connection *connection)
+{
+	return connection->peer_fin != ND_NONE &&
+	       connection->arrived == connection->peer_fin + 1;
+}
+
+static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     const struct nd_packet *packet, nd_ns now)
+{
+	bool trimmed = (packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes;
+	enum nd_ndp_stored stored = nd_ndp_incoming_store(ndp, connection, packet, now);
+	bool ack = stored == ND_NDP_STORED && !trimmed;
+
+	if (stored == ND_NDP_REFUSED || stored == ND_NDP_ABORTED)
+		return;
+	learn_end(connection, packet);
+	if (ack)
+		mark_arrived(ndp, connection, packet->ndp.sequence);
+	nd_ndp_receive_credit(ndp, connection,
+			      packet->payload_bytes + ndp->config.data_header_bytes, now);
+	carry_pull(ndp, connection, ack, now);
+	nd_ndp_control_answer(ndp, connection, ack ? ND_NDP_ACK : ND_NDP_NACK,
+			      packet->ndp.sequence);
+	if (peer_is_done(connection)) {
+		nd_ndp_connection_finish(ndp, connection);
+		nd_ndp_connection_try_end(ndp, connection, now);
+	}
+}
+
+static void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		    const struct nd_packet *packet, nd_ns now)
+{
+	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes)
+		ndp->counters.headers_received++;
+	else
+		ndp->counters.data_received++;
+	ndp->counters.congested_received += (packet->flags & ND_NDP_FLAG_CONGESTED) != 0;
+	connection->active = now;
+	connection->repulls = 0;
+	if (has_arrived(ndp, connection, packet->ndp.sequence)) {
+		answer_duplicate(ndp, connection, packet, now);
+	} else if (packet->ndp.sequence - connection->arrived >= ndp->config.window_packets) {
+		ndp->counters.beyond_window++;
+	} else if (breaks_fin(connection, packet)) {
+		ndp->counters.bad_fin++;
+	} else {
+		on_fresh(ndp, connection, packet, now);
+	}
+	if (connection->timer > now + ndp->config.repull_ns)
+		nd_ndp_connection_arm(ndp, connection, now + ndp->config.repull_ns);
+}
+
+/* ---- CLOSE ---- */
+
+/* Having told us all and taken all but our FIN, the peer may have forgotten us in order. */
+static bool only_fin_is_left(const struct nd_ndp_connection *connection)
+{
+	return peer_is_done(connection) && connection->fin != ND_NONE &&
+	       connection->base == connection->fin &&
+	       connection->messages_head == ND_NONE;
+}
+
+static void on_close(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     const struct nd_packet *packet, nd_ns now)
+{
+	int32_t error = -ECONNRESET;
+
+	ndp->counters.closes_received++;
+	if (packet->ndp.sequence == ND_NDP_CLOSE_REFUSED) {
+		if (connection->heard)
+			return; /* an echo of an earlier try: it serves us */
+		error = -ECONNREFUSED;
+	} else if (packet->ndp.sequence == ND_NDP_CLOSE_PROTOCOL) {
+		error = -EPROTO;
+	} else if (packet->ndp.sequence == ND_NDP_CLOSE_UNKNOWN && only_fin_is_left(connection)) {
+		error = 0;
+	}
+	if (error)
+		ndp->counters.connections_reset++;
+	else
+		ndp->counters.connections_closed++;
+	nd_ndp_connection_abort(ndp, connection, error, ND_NDP_CLOSE_UNKNOWN, true, now);
+}
+
+/* ---- dispatch ---- */
+
+/* A packet for a connection that has ended. */
+static void on_remembered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  const struct nd_packet *packet)
+{
+	if (packet->type != ND_NDP_DATA)
+		return;
+	if (connection->state != ND_NDP_TIME_WAIT) {
+		nd_ndp_control_close(ndp, connection, connection->reason);
+		return;
+	}
+	ndp->counters.duplicates_received++;
+	if ((int32_t)(packet->ndp.sequence - connection->arrived) < 0)
+		nd_ndp_control_answer(ndp, connection, ND_NDP_ACK, packet->ndp.sequence);
+}
+
+static void on_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		    const struct nd_packet *packet, nd_ns now)
+{
+	if (packet->type == ND_NDP_CLOSE) {
+		on_close(ndp, connection, packet, now);
+		return;
+	}
+	nd_ndp_feedback_heard(connection, now);
+	switch (packet->type) {
+	case ND_NDP_DATA:
+		on_data(ndp, connection, packet, now);
+		break;
+	case ND_NDP_ACK:
+		nd_ndp_feedback_ack(ndp, connection, packet, now);
+		break;
+	case ND_NDP_NACK:
+		nd_ndp_feedback_nack(ndp, connection, packet, now);
+		break;
+	default:
+		nd_ndp_feedback_pull(ndp, connection, packet->ndp.pull);
+		break;
+	}
+}
+
+/* A packet for no connection: the first of one, or a stray. */
+static void on_stranger(struct nd_ndp *ndp, const struct nd_packet *packet, nd_ns now)
+{
+	uint8_t flags = packet->flags & (ND_NDP_FLAG_SYN | ND_NDP_FLAG_REPLY);
+
+	if (packet->type == ND_NDP_DATA && flags == ND_NDP_FLAG_SYN) {
+		uint32_t slot = nd_ndp_connection_accept(ndp, packet);
+
+		if (slot != ND_NONE)
+			on_live(ndp, nd_ndp_connection_at(ndp, slot), packet, now);
+		return;
+	}
+	ndp->counters.unknown_connection++;
+	if (packet->type == ND_NDP_DATA || packet->type == ND_NDP_PULL)
+		nd_ndp_control_refuse(ndp, packet, ND_NDP_CLOSE_UNKNOWN);
+}
+
+static struct nd_ndp_connection *find(const struct nd_ndp *ndp, const struct nd_packet *packet,
+				      bool accepted)
+{
+	uint32_t slot = nd_map_get(&ndp->connection_map,
+				   nd_ndp_key(packet->source, packet->ndp.connection, accepted));
+
+	return slot == ND_NONE ? NULL : nd_ndp_connection_at(ndp, slot);
+}
+
+/* One of our own headers, turned around by a switch: source is still the other end. */
+static void on_bounced(struct nd_ndp *ndp, const struct nd_packet *packet)
+{
+	struct nd_ndp_connection *connection =
+		find(ndp, packet, (packet->flags & ND_NDP_FLAG_REPLY) != 0);
+
+	if (packet->type != ND_NDP_DATA) {
+		ndp->counters.bad_type++;
+		return;
+	}
+	if (connection && nd_ndp_is_live(connection))
+		nd_ndp_feedback_bounce(ndp, connection, packet);
+	else
+		ndp->counters.unknown_connection++;
+}
+
+void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp *ndp = endpoint;
+	struct nd_ndp_connection *connection;
+
+	ndp->clock = now;
+	if (packet->type < ND_NDP_DATA || packet->type > ND_NDP_CLOSE) {
+		ndp->counters.bad_type++;
+		return;
+	}
+	if (packet->ndp.connection > ND_NDP_CONNECTION_MAX) {
+		ndp->counters.bad_connection++;
+		return;
+	}
+	if (packet->marks & ND_MARK_BOUNCED) {
+		on_bounced(ndp, packet);
+		return;
+	}
+	connection = find(ndp, packet, !(packet->flags & ND_NDP_FLAG_REPLY));
+	if (!connection)
+		on_stranger(ndp, packet, now);
+	else if (connection->state == ND_NDP_NEW)
+		ndp->counters.unknown_connection++; /* we have not said anything yet */
+	else if (nd_ndp_is_live(connection))
+		on_live(ndp, connection, packet, now);
+	else
+		on_remembered(ndp, connection, packet);
+}

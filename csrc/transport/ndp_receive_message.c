@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Incoming messages: assembly, memory, release.
+ *
+ * DESIGN NOTES
+ * 1. Each sequence is stored once (the window's bitmap sees to that), all packets of a message but
+ *    its last carry exactly mss bytes, and all lie on the line offset = (sequence - first) * mss.
+ *    So the message is whole when as many bytes have arrived as it is long; overlaps and holes
+ *    cannot be made to look whole by any sender.
+ * 2. A message holds memory from its first packet or header on, so one that has begun can end.
+ *    Without memory a packet counts as trimmed. Its pull is withheld only while no other message
+ *    of the connection has begun, or that one would starve for the credit.
+ */
+#include "transport/ndp_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- numbers ---- */
+
+static uint64_t full_number(const struct nd_ndp_connection *connection, uint16_t number)
+{
+	uint16_t distance = (uint16_t)(number - (uint16_t)connection->number_base);
+
+	/* The upper half is the past. */
+	return connection->number_base + distance - (distance & 0x8000 ? 0x10000 : 0);
+}
+
+static bool is_done(const struct nd_ndp_connection *connection, uint64_t number)
+{
+	uint64_t distance = number - connection->number_base;
+
+	return (int64_t)distance < 0 ||
+	       (distance < ND_NDP_MESSAGE_WINDOW && connection->numbers_done >> distance & 1);
+}
+
+static void mark_done(struct nd_ndp_connection *connection, uint64_t number)
+{
+	uint64_t distance = number - connection->number_base;
+
+	nd_assert(distance < ND_NDP_MESSAGE_WINDOW);
+	connection->numbers_done |= UINT64_C(1) << distance;
+	while (connection->numbers_done & 1) {
+		connection->numbers_done >>= 1;
+		connection->number_base++;
+	}
+}
+
+/* ---- connections that wait for memory ---- */
+
+static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint64_t number, uint32_t bytes)
+{
+	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t *head = &ndp->blocked[connection->app % ND_NDP_BLOCKED_BUCKETS];
+
+	ndp->counters.credit_withheld++;
+	if (connection->blocked && number >= connection->blocked_number)
+		return;
+	connection->blocked_number = number;
+	connection->blocked_bytes = bytes;
+	if (connection->blocked)
+		return;
+	connection->blocked = true;
+	connection->blocked_prev = ND_NONE;
+	connection->blocked_next = *head;
+	if (*head != ND_NONE)
+		nd_ndp_connection_at(ndp, *head)->blocked_prev = slot;
+	*head = slot;
+}
+
+void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t next = connection->blocked_next;
+
+	if (!connection->blocked)
+		return;
+	connection->blocked = false;
+	connection->withheld = connection->withheld_bytes = 0;
+	if (connection->blocked_prev == ND_NONE)
+		ndp->blocked[connection->app % ND_NDP_BLOCKED_BUCKETS] = next;
+	else
+		nd_ndp_connection_at(ndp, connection->blocked_prev)->blocked_next = next;
+	if (next != ND_NONE)
+		nd_ndp_connection_at(ndp, next)->blocked_prev = connection->blocked_prev;
+}
+
+/* ---- records ---- */
+
+/* A record and memory for a message: 0, -EAGAIN (too many unreleased), -ENOBUFS, -ENOMEM. */
+static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			uint64_t number, uint32_t bytes, struct nd_ndp_incoming **out)
+{
+	struct nd_ndp_incoming *incoming;
+	uint8_t *memory = NULL;
+	uint32_t index;
+
+	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW)
+		return -EAGAIN;
+	index = nd_pool_get(&ndp->incoming);
+	if (index == ND_NONE) {
+		ndp->counters.receive_messages_full++;
+		return -ENOBUFS;
+	}
+	if (ndp->has_rx && bytes) {
+		memory = ndp->rx.get(ndp->rx.context, connection->app, bytes);
+		if (!memory) {
+			nd_pool_put(&ndp->incoming, index);
+			return -ENOMEM;
+		}
+	}
+	incoming = nd_ndp_incoming_at(ndp, index);
+	*incoming = (struct nd_ndp_incoming){
+		.memory = memory,
+		.number = number,
+		.bytes = bytes,
+		.connection = nd_ndp_slot(ndp, connection),
+		.next = connection->incoming,
+		.anchor_offset = ND_NONE,
+	};
+	connection->incoming = index;
+	*out = incoming;
+	return 0;
+}
+
+static void unlink_record(const struct nd_ndp *ndp, uint32_t *head, uint32_t index)
+{
+	while (*head != index)
+		head = &nd_ndp_incoming_at(ndp, *head)->next;
+	*head = nd_ndp_incoming_at(ndp, index)->next;
+}
+
+static void unblock_all(struct nd_ndp *ndp)
+{
+	for (uint32_t i = 0; i < ND_NDP_BLOCKED_BUCKETS; i++) {
+		if (ndp->blocked[i] != ND_NONE)
+			nd_ndp_incoming_unblock(ndp, nd_ndp_connection_at(ndp, ndp->blocked[i])->app);
+	}
+}
+
+/* Gives memory and record back; the record is in no list any more. */
+static void free_record(struct nd_ndp *ndp, uint32_t index, uint16_t app)
+{
+	struct nd_ndp_incoming *incoming = nd_ndp_incoming_at(ndp, index);
+	bool was_full = ndp->incoming.used == ndp->incoming.limit;
+
+	if (incoming->memory)
+		ndp->rx.put(ndp->rx.context, app, incoming->memory, incoming->bytes);
+	nd_pool_put(&ndp->incoming, index);
+	if (was_full)
+		unblock_all(ndp);
+	else
+		nd_ndp_incoming_unblock(ndp, app);
+}
+
+static struct nd_ndp_incoming *find_record(const struct nd_ndp *ndp, uint32_t head,
+					   uint64_t number)
+{
+	while (head != ND_NONE && nd_ndp_incoming_at(ndp, head)->number != number)
+		head = nd_ndp_incoming_at(ndp, head)->next;
+	return head == ND_NONE ? NULL : nd_ndp_incoming_at(ndp, head);
+}
+
+/* ---- storing ---- */
+
+/* True when the packet's length and place are possible for any message. */
+static bool fits(struct nd_ndp_connection *connection, const struct nd_packet *packet)
+{
+	const struct nd_ndp_header *header = &packet->ndp;
+	uint32_t end = header->offset + packet->payload_bytes;
+
+	if (end < header->offset || end > header->message_bytes ||
+	    (packet->payload_bytes == 0 && header->message_bytes != 0))
+		return false;
+	if (end != header->message_bytes && connection->mss == 0 &&
+	    header->offset % packet->payload_bytes == 0)
+		connection->mss = packet->payload_bytes;
+	if (end != header->message_bytes)
+		return packet->payload_bytes == connection->mss &&
+		       header->offset % connection->mss == 0;
+	return connection->mss == 0 || (packet->payload_bytes <= connection->mss &&
+					header->offset % connection->mss == 0);
+}
+
+/* True when the packet lies on the line of the message's other packets. */
+static bool is_in_line(const struct nd_ndp_connection *connection,
+		       const struct nd_ndp_incoming *incoming, const struct nd_packet *packet)
+{
+	uint32_t steps = packet->ndp.sequence - incoming->anchor_sequence;
+
+	if (incoming->anchor_offset == ND_NONE)
+		return true; /* the first */
+	return packet->ndp.offset - incoming->anchor_offset == steps * connection->mss;
+}
+
+static void complete(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_ndp_incoming *incoming)
+{
+	uint32_t index = nd_pool_index(&ndp->incoming, incoming);
+
+	unlink_record(ndp, &connection->incoming, index);
+	incoming->complete = true;
+	incoming->next = connection->delivered;
+	connection->delivered = index;
+	ndp->counters.messages_received++;
+	ndp->counters.bytes_received += incoming->bytes;
+	nd_ndp_event_incoming(ndp, incoming);
+}
+
+static enum nd_ndp_stored abandon(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				  const struct nd_packet *packet)
+{
+	uint64_t number = full_number(connection, packet->ndp.message);
+	struct nd_ndp_incoming *incoming = find_record(ndp, connection->incoming, number);
+
+	if (packet->ndp.message_bytes == 0 || is_done(connection, number) ||
+	    find_record(ndp, connection->delivered, number))
+		return ND_NDP_STORED;
+	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW) {
+		enter_blocked(ndp, connection, number, 0);
+		return ND_NDP_NO_ROOM;
+	}
+	ndp->counters.messages_abandoned++;
+	mark_done(connection, number);
+	if (connection->blocked && connection->blocked_number == number)
+		connection->blocked_bytes = 0;
+	if (incoming) {
+		uint32_t index = nd_pool_index(&ndp->incoming, incoming);
+
+		unlink_record(ndp, &connection->incoming, index);
+		free_record(ndp, index, connection->app);
+	}
+	nd_ndp_incoming_unblock(ndp, connection->app);
+	return ND_NDP_STORED;
+}
+
+static enum nd_ndp_stored store_part(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				     struct nd_ndp_incoming *incoming,
+				     const struct nd_packet *packet)
+{
+	if (incoming->bytes != packet->ndp.message_bytes ||
+	    !is_in_line(connection, incoming, packet)) {
+		ndp->counters.bad_message++;
+		return ND_NDP_REFUSED;
+	}
+	incoming->anchor_sequence = packet->ndp.sequence;
+	incoming->anchor_offset = packet->ndp.offset;
+	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes)
+		return ND_NDP_STORED;
+	if (incoming->memory && packet->payload && packet->payload_bytes)
+		memcpy(incoming->memory + packet->ndp.offset, packet->payload,
+		       packet->payload_bytes);
+	incoming->received += packet->payload_bytes;
+	if (incoming->received == incoming->bytes)
+		complete(ndp, connection, incoming);
+	return ND_NDP_STORED;
+}
+
+static enum nd_ndp_stored refuse_too_long(struct nd_ndp *ndp,
+					  struct nd_ndp_connection *connection, nd_ns now)
+{
+	ndp->counters.too_long++;
+	ndp->counters.connections_reset++;
+	nd_ndp_connection_abort(ndp, connection, -EPROTO, ND_NDP_CLOSE_PROTOCOL, false, now);
+	return ND_NDP_ABORTED;
+}
+
+enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+					 const struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp_incoming *incoming;
+	uint64_t number;
+
+	if (packet->flags & ND_NDP_FLAG_VOID) {
+		if (packet->payload_bytes == 0)
+			return abandon(ndp, connection, packet);
+		ndp->counters.bad_length++;
+		return ND_NDP_REFUSED;
+	}
+	if (packet->ndp.message_bytes > ndp->config.message_bytes_max)
+		return refuse_too_long(ndp, connection, now);
+	if (!fits(connection, packet)) {
+		ndp->counters.bad_length++;
+		return ND_NDP_REFUSED;
+	}
+	number = full_number(connection, packet->ndp.message);
+	incoming = find_record(ndp, connection->incoming, number);
+	if (incoming)
+		return store_part(ndp, connection, incoming, packet);
+	if (is_done(connection, number))
+		return ND_NDP_STORED; /* cancelled: a part of it that was under way */
+	if (find_record(ndp, connection->delivered, number)) {
+		ndp->counters.bad_message++; /* whole already: no new sequence can be part of it */
+		return ND_NDP_REFUSED;
+	}
+	if (open_message(ndp, connection, number, packet->ndp.message_bytes, &incoming) != 0) {
+		enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
+		return ND_NDP_NO_ROOM;
+	}
+	if (connection->blocked && connection->blocked_number == number)
+		nd_ndp_incoming_leave_blocked(ndp, connection);
+	return store_part(ndp, connection, incoming, packet);
+}
+
+/* ---- the end of messages ---- */
+
+void nd_ndp_incoming_drop_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t index;
+
+	while ((index = connection->incoming) != ND_NONE) {
+		connection->incoming = nd_ndp_incoming_at(ndp, index)->next;
+		free_record(ndp, index, connection->app);
+	}
+}
+
+int nd_ndp_incoming_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			    uint64_t number)
+{
+	struct nd_ndp_incoming *incoming = find_record(ndp, connection->delivered, number);
+	uint32_t index;
+
+	if (!incoming)
+		return -ENOENT;
+	index = nd_pool_index(&ndp->incoming, incoming);
+	unlink_record(ndp, &connection->delivered, index);
+	mark_done(connection, number);
+	free_record(ndp, index, connection->app);
+	return 0;
+}
+
+void nd_ndp_incoming_reclaim(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	while (connection->delivered != ND_NONE)
+		nd_ndp_incoming_release(ndp, connection,
+					nd_ndp_incoming_at(ndp, connection->delivered)->number);
+}
+
+/* The pulls that were withheld, at least one: the peer has nothing else to go on. */
+static void restore_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t pulls = connection->withheld;
+	uint32_t bytes = pulls ? connection->withheld_bytes / pulls :
+				 ndp->config.mss_bytes + ndp->config.data_header_bytes;
+
+	nd_ndp_incoming_leave_blocked(ndp, connection);
+	do {
+		nd_ndp_receive_credit(ndp, connection, bytes, ndp->clock);
+	} while (pulls-- > 1);
+	nd_ndp_connection_arm(ndp, connection, ndp->clock + ndp->config.repull_ns);
+}
+
+void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app)
+{
+	uint32_t slot = ndp->blocked[app % ND_NDP_BLOCKED_BUCKETS];
+
+	while (slot != ND_NONE) {
+		struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
+		struct nd_ndp_incoming *incoming;
+		int rc = -EAGAIN;
+
+		slot = connection->blocked_next;
+		if (connection->app != app)
+			continue;
+		if (is_done(connection, connection->blocked_number))
+			rc = 0;
+		else if (nd_ndp_is_live(connection))
+			rc = open_message(ndp, connection, connection->blocked_number,
+					  connection->blocked_bytes, &incoming);
+		if (rc == 0)
+			restore_credit(ndp, connection);
+		else if (rc != -EAGAIN)
+			return;
+	}
+}

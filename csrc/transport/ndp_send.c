@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+/* DATA out: which connection is next, and which of its packets. */
+#include "transport/ndp_internal.h"
+
+/* ---- lists of connections ---- */
+
+static void append(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t *head,
+		   uint32_t *tail)
+{
+	uint32_t slot = nd_ndp_slot(ndp, connection);
+
+	connection->list_next = ND_NONE;
+	connection->list_prev = *tail;
+	if (*tail == ND_NONE)
+		*head = slot;
+	else
+		nd_ndp_connection_at(ndp, *tail)->list_next = slot;
+	*tail = slot;
+}
+
+static void take_out(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t *head,
+		     uint32_t *tail)
+{
+	if (connection->list_prev == ND_NONE)
+		*head = connection->list_next;
+	else
+		nd_ndp_connection_at(ndp, connection->list_prev)->list_next =
+			connection->list_next;
+	if (connection->list_next == ND_NONE)
+		*tail = connection->list_prev;
+	else
+		nd_ndp_connection_at(ndp, connection->list_next)->list_prev =
+			connection->list_prev;
+}
+
+static void make_ready(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t level = connection->priority;
+
+	append(ndp, connection, &ndp->ready_head[level], &ndp->ready_tail[level]);
+	connection->list = ND_NDP_READY;
+	ndp->ready_levels |= 1u << level;
+}
+
+void nd_ndp_send_unlist(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t level = connection->priority;
+
+	if (connection->list == ND_NDP_READY) {
+		take_out(ndp, connection, &ndp->ready_head[level], &ndp->ready_tail[level]);
+		if (ndp->ready_head[level] == ND_NONE)
+			ndp->ready_levels &= ~(1u << level);
+	} else if (connection->list == ND_NDP_STARVED) {
+		take_out(ndp, connection, &ndp->starved_head, &ndp->starved_tail);
+	}
+	connection->list = ND_NDP_UNLISTED;
+}
+
+static bool can_send_new(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	if (!nd_ndp_has_unsent(connection) || (connection->push | connection->credit) == 0 ||
+	    connection->next - connection->base >= ndp->config.window_packets)
+		return false;
+	return connection->sending == ND_NONE ||
+	       nd_ndp_message_at(ndp, connection->sending)->number -
+			       nd_ndp_message_at(ndp, connection->messages_head)->number <
+		       ND_NDP_MESSAGE_WINDOW;
+}
+
+bool nd_ndp_send_can(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	return (connection->waiting && (connection->credit || connection->solicit_due)) ||
+	       can_send_new(ndp, connection);
+}
+
+void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	if (connection->list != ND_NDP_UNLISTED || !nd_ndp_send_can(ndp, connection))
+		return;
+	if (connection->window == ND_NONE) {
+		connection->window = nd_pool_get(&ndp->windows);
+		if (connection->window == ND_NONE) {
+			ndp->counters.sending_full++;
+			append(ndp, connection, &ndp->starved_head, &ndp->starved_tail);
+			connection->list = ND_NDP_STARVED;
+			return;
+		}
+	}
+	make_ready(ndp, connection);
+}
+
+/* ---- packets to be sent again ---- */
+
+void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		       struct nd_ndp_sent *sent)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+	uint16_t index = (uint16_t)(sent - ring);
+
+	nd_assert(sent->state == ND_NDP_FLYING);
+	sent->state = ND_NDP_WAITING;
+	sent->next = ND_NDP_SLOT_NONE;
+	if (connection->resend_tail == ND_NDP_SLOT_NONE)
+		connection->resend_head = index;
+	else
+		ring[connection->resend_tail].next = index;
+	connection->resend_tail = index;
+	connection->flying--;
+	connection->waiting++;
+}
+
+/* Rare: the acknowledgement of a packet that was taken for lost. */
+void nd_ndp_send_not_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   struct nd_ndp_sent *sent)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+	uint16_t index = (uint16_t)(sent - ring);
+	uint16_t previous = ND_NDP_SLOT_NONE;
+
+	for (uint16_t i = connection->resend_head; i != index; i = ring[i].next)
+		previous = i;
+	if (previous == ND_NDP_SLOT_NONE)
+		connection->resend_head = sent->next;
+	else
+		ring[previous].next = sent->next;
+	if (connection->resend_tail == index)
+		connection->resend_tail = previous;
+	connection->waiting--;
+}
+
+/* ---- filling in packets ---- */
+
+static void choose_path(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			struct nd_ndp_sent *sent, uint16_t avoid, struct nd_packet *packet)
+{
+	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+
+	if (ND_UNLIKELY(!paths)) {
+		sent->path = ND_PATH_NONE;
+		packet->path = nd_ndp_peer_control_path(ndp, connection->peer);
+		return;
+	}
+	sent->path = nd_paths_next(paths, &ndp->config.score, avoid);
+	packet->path = nd_paths_id(paths, sent->path);
+}
+
+static uint16_t backlog_kib(const struct nd_ndp_connection *connection)
+{
+	uint64_t kib = (connection->backlog + 1023) >> 10;
+
+	return (uint16_t)nd_min_u64(kib, UINT16_MAX);
+}
+
+static bool is_congested(const struct nd_ndp *ndp, nd_ns now)
+{
+	return ndp->busy_since != ND_NEVER && now - ndp->busy_since >= ndp->config.congested_ns;
+}
+
+/* The part of a message, or the emptiness, that a sequence stands for. */
+static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_sent *sent,
+			 struct nd_packet *packet)
+{
+	const struct nd_ndp_message *message;
+
+	if (sent->message == ND_NDP_SLOT_NONE) {
+		packet->flags |= ND_NDP_FLAG_VOID;
+		return;
+	}
+	message = nd_ndp_message_at(ndp, sent->message);
+	packet->ndp.message = (uint16_t)message->number;
+	packet->ndp.message_bytes = message->bytes;
+	if (message->cancelled) {
+		packet->flags |= ND_NDP_FLAG_VOID;
+		packet->ndp.message_bytes = nd_max_u32(message->bytes, 1);
+		return;
+	}
+	packet->ndp.offset = sent->offset;
+	packet->payload_bytes = (uint16_t)nd_ndp_message_payload(ndp, message, sent->offset);
+	if (message->payload)
+		packet->payload = message->payload + sent->offset;
+}
+
+static void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t sequence,
+		 const struct nd_ndp_sent *sent, struct nd_packet *packet, nd_ns now)
+{
+	nd_ndp_control_address(ndp, packet, nd_ndp_peer_at(ndp, connection->peer)->address,
+			       connection->id);
+	packet->type = ND_NDP_DATA;
+	packet->priority = connection->priority;
+	packet->rank = (uint32_t)nd_min_u64(connection->backlog, UINT32_MAX);
+	packet->ndp.sequence = sequence;
+	packet->ndp.backlog = backlog_kib(connection);
+	fill_content(ndp, sent, packet);
+	packet->header_bytes = (uint16_t)ndp->config.data_header_bytes;
+	packet->wire_bytes = (uint16_t)(packet->header_bytes + packet->payload_bytes);
+	packet->marks = packet->flags & ND_NDP_FLAG_VOID ? ND_MARK_CONTROL :
+			packet->payload_bytes            ? ND_MARK_TRIMMABLE :
+							   0;
+	if (connection->accepted)
+		packet->flags |= ND_NDP_FLAG_REPLY;
+	if (sequence + 1 == connection->next && !nd_ndp_has_unsent(connection))
+		packet->flags |= ND_NDP_FLAG_LAST;
+	if (sequence == connection->fin)
+		packet->flags |= ND_NDP_FLAG_FIN;
+	if (is_congested(ndp, now))
+		packet->flags |= ND_NDP_FLAG_CONGESTED;
+}
+
+/* SYN makes state at the peer: never once it may have lost some that we know it had. */
+static void fill_syn(const struct nd_ndp_connection *connection, struct nd_packet *packet)
+{
+	packet->flags |= ND_NDP_FLAG_SYN;
+	packet->ndp.service = connection->port;
+}
+
+static void took_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_ndp_sent *sent, nd_ns now)
+{
+	if (connection->flying == 0 && connection->waiting == 0)
+		connection->alive = now; /* from now on we wait for the peer */
+	sent->state = ND_NDP_FLYING;
+	sent->stamp = nd_ndp_stamp(now);
+	if (sent->tries < UINT8_MAX)
+		sent->tries++;
+	connection->flying++;
+	ndp->counters.data_sent++;
+	if (connection->timer > now + ndp->config.rto_min_ns)
+		nd_ndp_connection_arm(ndp, connection, now +
+				      nd_ndp_peer_rto(ndp, nd_ndp_peer_at(ndp, connection->peer),
+						      connection->backoff));
+}
+
+/* ---- the three kinds of packets ---- */
+
+static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		   struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+	uint32_t mask = ndp->config.window_packets - 1;
+	uint32_t index = connection->resend_head;
+	struct nd_ndp_sent *sent = &ring[index];
+	uint32_t sequence = connection->base + ((index - connection->base) & mask);
+
+	connection->resend_head = sent->next;
+	if (sent->next == ND_NDP_SLOT_NONE)
+		connection->resend_tail = ND_NDP_SLOT_NONE;
+	connection->credit--;
+	connection->solicit_due = false;
+	fill(ndp, connection, sequence, sent, packet, now);
+	packet->flags |= ND_NDP_FLAG_RTX;
+	if (!connection->heard && sequence < connection->syn_end)
+		fill_syn(connection, packet);
+	choose_path(ndp, connection, sent, sent->path, packet);
+	took_off(ndp, connection, sent, now);
+	connection->waiting--;
+	ndp->counters.data_resent++;
+}
+
+/* A header alone: to the receiver as if the packet had been trimmed, so it earns a pull. */
+static void solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		    struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+	uint32_t mask = ndp->config.window_packets - 1;
+	uint32_t index = connection->resend_head;
+	uint32_t sequence = connection->base + ((index - connection->base) & mask);
+
+	connection->solicit_due = false;
+	fill(ndp, connection, sequence, &ring[index], packet, now);
+	packet->flags |= ND_NDP_FLAG_RTX;
+	if (!connection->heard && sequence < connection->syn_end)
+		fill_syn(connection, packet);
+	packet->path = nd_ndp_peer_control_path(ndp, connection->peer);
+	if (packet->payload_bytes)
+		nd_packet_trim(packet);
+	ndp->counters.solicits_sent++;
+}
+
+/* The next part of the message under way gets the next sequence; returns its index. */
+static uint16_t advance_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				struct nd_ndp_sent *sent)
+{
+	uint32_t index = connection->sending;
+	struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
+	uint32_t bytes = nd_ndp_message_payload(ndp, message, message->sent);
+
+	sent->offset = message->sent;
+	message->packets++;
+	if (!message->cancelled) {
+		message->sent += bytes;
+		connection->backlog -= bytes;
+	}
+	if (message->cancelled || message->sent == message->bytes) {
+		message->sent_all = true;
+		connection->sending = message->next;
+	}
+	return (uint16_t)index;
+}
+
+static void send_new(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_packet *packet, nd_ns now)
+{
+	uint32_t sequence = connection->next++;
+	struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, sequence);
+
+	*sent = (struct nd_ndp_sent){ .message = ND_NDP_SLOT_NONE };
+	if (connection->push)
+		connection->push--;
+	else
+		connection->credit--;
+	if (connection->sending != ND_NONE)
+		sent->message = advance_message(ndp, connection, sent);
+	else
+		connection->empty_due = false;
+	if (connection->fin_asked && !nd_ndp_has_unsent(connection))
+		connection->fin = sequence;
+	if (connection->state == ND_NDP_NEW) {
+		connection->state = ND_NDP_OPENING;
+		ndp->counters.connections_opened++;
+	}
+	fill(ndp, connection, sequence, sent, packet, now);
+	if (!connection->accepted && sequence < connection->syn_end)
+		fill_syn(connection, packet);
+	choose_path(ndp, connection, sent, ND_PATH_NONE, packet);
+	took_off(ndp, connection, sent, now);
+	if (connection->next - connection->base == ndp->config.window_packets)
+		ndp->counters.window_full++;
+}
+
+static void send_one(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_packet *packet, nd_ns now)
+{
+	if (connection->waiting && connection->credit)
+		resend(ndp, connection, packet, now);
+	else if (connection->waiting && connection->solicit_due)
+		solicit(ndp, connection, packet, now);
+	else
+		send_new(ndp, connection, packet, now);
+}
+
+bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now)
+{
+	while (ndp->ready_levels) {
+		uint32_t level = 31 - (uint32_t)__builtin_clz(ndp->ready_levels);
+		struct nd_ndp_connection *connection =
+			nd_ndp_connection_at(ndp, ndp->ready_head[level]);
+
+		nd_ndp_send_unlist(ndp, connection);
+		if (!nd_ndp_send_can(ndp, connection))
+			continue; /* its reason is gone */
+		if (ndp->busy_since == ND_NEVER)
+			ndp->busy_since = now;
+		send_one(ndp, connection, packet, now);
+		if (nd_ndp_send_can(ndp, connection))
+			make_ready(ndp, connection);
+		return true;
+	}
+	ndp->busy_since = ND_NEVER;
+	return false;
+}

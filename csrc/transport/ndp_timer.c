@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Time: losses, repeated pulls, peers that are gone, deadlines, the end of time-wait.
+ *
+ * One timer a connection. When it fires, everything that may be due is looked at, and the timer is
+ * set to the earliest of what may be due next; see DESIGN NOTES 3 of ndp_internal.h.
+ */
+#include "transport/ndp_internal.h"
+
+#include <errno.h>
+
+#define REPULL_SHIFT_MAX 6
+
+static nd_ns stamp_age(const struct nd_ndp_sent *sent, nd_ns now)
+{
+	return (nd_ns)(uint32_t)(nd_ndp_stamp(now) - sent->stamp) << 6;
+}
+
+/* ---- losses ---- */
+
+static void take_for_lost(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  struct nd_ndp_sent *sent)
+{
+	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+
+	if (paths && sent->path != ND_PATH_NONE)
+		nd_paths_lost(paths, &ndp->config.score, sent->path);
+	nd_ndp_send_again(ndp, connection, sent);
+	ndp->counters.timeouts++;
+}
+
+/*
+ * Takes what has waited too long for its answer for lost; returns when the next packet will have.
+ * One of them goes out again at once and asks for the peer; the others are owed their credit,
+ * which comes with the next sign of it: a network that is down is not filled with retransmissions.
+ */
+static nd_ns find_losses(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns rto = nd_ndp_peer_rto(ndp, nd_ndp_peer_at(ndp, connection->peer),
+				    connection->backoff);
+	nd_ns oldest = 0;
+	uint32_t lost = 0;
+
+	if (connection->flying == 0)
+		return ND_NEVER;
+	for (uint32_t s = connection->base; s != connection->next; s++) {
+		struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, s);
+		nd_ns age;
+
+		if (sent->state != ND_NDP_FLYING)
+			continue;
+		age = stamp_age(sent, now);
+		if (age >= rto) {
+			take_for_lost(ndp, connection, sent);
+			lost++;
+		} else {
+			oldest = nd_max_u64(oldest, age);
+		}
+	}
+	if (lost) {
+		connection->credit++;
+		connection->owed = (uint16_t)(connection->owed + lost - 1);
+		if (connection->backoff < UINT8_MAX)
+			connection->backoff++;
+		nd_ndp_send_schedule(ndp, connection);
+	}
+	return connection->flying ? now + rto - oldest : ND_NEVER;
+}
+
+/* ---- pulls that do not come, from either side ---- */
+
+/* Nothing happens without a pull, and none has come for long: asks for one. */
+static nd_ns solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns due = connection->alive + ndp->config.solicit_ns;
+
+	if (!nd_ndp_is_stalled(connection))
+		return ND_NEVER;
+	if (now < due)
+		return due;
+	if (connection->waiting)
+		connection->solicit_due = true;
+	else
+		connection->push = 1;
+	nd_ndp_send_schedule(ndp, connection);
+	return now + ndp->config.solicit_ns;
+}
+
+/* The last pull brought nothing: it, or what it released, may be lost. */
+static nd_ns repull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns wait = ndp->config.repull_ns
+		     << nd_min_u32(connection->repulls, REPULL_SHIFT_MAX);
+
+	if (!nd_ndp_receive_waits(ndp, connection))
+		return ND_NEVER;
+	if (now < connection->active + wait)
+		return connection->active + wait;
+	nd_ndp_control_pull(ndp, connection);
+	ndp->counters.pulls_repeated++;
+	connection->active = now;
+	if (connection->repulls < UINT8_MAX)
+		connection->repulls++;
+	return now + 2 * wait;
+}
+
+/* ---- peers ---- */
+
+/* True while the peer has to do something before we can end or go on. */
+static bool waits_for_peer(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	if (connection->state == ND_NDP_NEW)
+		return false;
+	return connection->flying || connection->waiting || nd_ndp_is_stalled(connection) ||
+	       nd_ndp_receive_waits(ndp, connection) || connection->state == ND_NDP_CLOSING;
+}
+
+static bool is_idle(const struct nd_ndp_connection *connection)
+{
+	return connection->state == ND_NDP_OPEN && connection->flying == 0 &&
+	       connection->waiting == 0 && !nd_ndp_has_unsent(connection);
+}
+
+/* An empty packet shows whether the peer of an idle connection is still there. */
+static nd_ns keep_alive(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns due = connection->alive + ndp->config.keepalive_ns;
+
+	if (ndp->config.keepalive_ns == 0 || !is_idle(connection))
+		return ND_NEVER;
+	if (now < due)
+		return due;
+	connection->empty_due = true;
+	connection->push = (uint16_t)nd_max_u32(connection->push, 1);
+	ndp->counters.keepalives_sent++;
+	nd_ndp_send_schedule(ndp, connection);
+	return ND_NEVER;
+}
+
+/* ---- firing ---- */
+
+static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t address = nd_ndp_peer_at(ndp, connection->peer)->address;
+
+	nd_map_remove(&ndp->connection_map,
+		      nd_ndp_key(address, connection->id, connection->accepted));
+	connection->state = ND_NDP_ENDED;
+	nd_ndp_connection_try_free(ndp, connection);
+}
+
+/* True when the connection is given up. */
+static bool give_up(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	bool too_late = connection->state == ND_NDP_CLOSING && now >= connection->linger;
+	bool gone = waits_for_peer(ndp, connection) &&
+		    now >= connection->alive + ndp->config.give_up_ns;
+
+	if (!too_late && !gone)
+		return false;
+	ndp->counters.connections_failed++;
+	nd_ndp_connection_abort(ndp, connection, -ETIMEDOUT, ND_NDP_CLOSE_RESET, false, now);
+	return true;
+}
+
+static void fire_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	nd_ns next;
+
+	if (give_up(ndp, connection, now))
+		return;
+	next = nd_ndp_message_expire(ndp, connection, now);
+	next = nd_min_u64(next, find_losses(ndp, connection, now));
+	next = nd_min_u64(next, solicit(ndp, connection, now));
+	next = nd_min_u64(next, repull(ndp, connection, now));
+	next = nd_min_u64(next, keep_alive(ndp, connection, now));
+	if (waits_for_peer(ndp, connection))
+		next = nd_min_u64(next, connection->alive + ndp->config.give_up_ns);
+	if (connection->state == ND_NDP_CLOSING)
+		next = nd_min_u64(next, connection->linger);
+	nd_ndp_send_schedule(ndp, connection);
+	if (next != ND_NEVER)
+		nd_ndp_connection_arm(ndp, connection, nd_max_u64(next, now + 1));
+}
+
+static void fire(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	connection->timer = ND_NEVER;
+	if (nd_ndp_is_live(connection))
+		fire_live(ndp, connection, now);
+	else if (now >= connection->linger)
+		forget(ndp, connection);
+	else
+		nd_ndp_connection_arm(ndp, connection, connection->linger);
+}
+
+void nd_ndp_timer_run(struct nd_ndp *ndp, nd_ns now)
+{
+	while (nd_heap_key(&ndp->timers) <= now) {
+		uint32_t slot = nd_heap_id(&ndp->timers);
+
+		nd_heap_remove(&ndp->timers, slot);
+		fire(ndp, nd_ndp_connection_at(ndp, slot), now);
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The paths to one destination: a permutation that is walked and reshuffled, and a scoreboard that
+ * sets outliers aside for a while.
+ *
+ * DESIGN NOTES
+ * 1. A path keeps its slot as long as it is in the list, so packets in flight can name it by slot.
+ * 2. A path in good standing is judged by decayed totals once it has had enough feedback. A path
+ *    that was set aside is on probation: each time it is tried again, the fresh feedback alone
+ *    decides, so one good round is enough to come one round closer.
+ * 3. 14 bytes a path and 2 for the permutation: 8,192 hosts with 256 paths each take 33 MB.
+ */
+#ifndef ND_TRANSPORT_PATHS_H
+#define ND_TRANSPORT_PATHS_H
+
+#include "base/rng.h"
+#include "base/types.h"
+
+#define ND_PATH_NONE UINT16_MAX
+
+/* Parameters of the scoreboard. */
+struct nd_paths_config {
+	bool scoreboard;             /* false: feedback is not counted and no path set aside */
+	uint16_t judge_feedbacks;    /* totals above this are judged (R-NSB-06: 100) */
+	uint16_t nack_percent;       /* outlier: NACK/ACK above this ... */
+	uint16_t mean_percent;       /* ... and above this much of the mean of all paths */
+	uint16_t bounce_nacks;       /* a bounce counts as so many NACKs */
+	uint16_t loss_min;           /* loss outlier: at least so many, ... */
+	uint16_t loss_percent;       /* ... this share of its packets, and above the mean */
+	uint8_t avoid_max;           /* most rounds that a path is set aside */
+};
+
+struct nd_path {
+	uint16_t id;
+	uint16_t acks, nacks, losses; /* decayed totals */
+	uint8_t good, bad, lost;      /* feedback since the last verdict, saturating */
+	uint8_t avoid;                /* rounds to skip after each try; 0: in good standing */
+	uint8_t skip;                 /* rounds left to skip */
+	bool present;                 /* in the list */
+};
+
+struct nd_paths {
+	struct nd_rng rng;
+	uint32_t acks, nacks, losses; /* sums over the paths present */
+	uint16_t slots;   /* in use, paths no longer present included */
+	uint16_t count;   /* present */
+	uint16_t usable;  /* in this round */
+	uint16_t at;      /* next of the round */
+	uint16_t turn;    /* next for control packets */
+	uint16_t limit;   /* slots that the memory has */
+	/* Followed by struct nd_path[limit] and uint16_t order[limit]. */
+};
+
+/* Bytes of a set of up to limit paths (a multiple of 8). */
+size_t nd_paths_bytes(uint32_t limit);
+
+/* Starts with ids 0..count-1; count <= limit. */
+void nd_paths_init(struct nd_paths *paths, uint32_t limit, uint32_t count, struct nd_rng rng);
+
+/*
+ * Replaces the list by count (1..limit) uint16_t at ids, which need not be aligned. Ids that stay
+ * keep their score; repeats are ignored.
+ */
+void nd_paths_set(struct nd_paths *paths, const void *ids, uint32_t count);
+
+/* Slot for the next data packet, not avoid (a slot or ND_PATH_NONE) where there is a choice. */
+uint16_t nd_paths_next(struct nd_paths *paths, const struct nd_paths_config *config,
+		       uint16_t avoid);
+
+/* Slot for the next control packet: varies, costs the data packets nothing. */
+uint16_t nd_paths_next_control(struct nd_paths *paths);
+
+/* Id of the path in slot. */
+uint16_t nd_paths_id(const struct nd_paths *paths, uint16_t slot);
+
+/* Feedback about a packet that took slot. */
+void nd_paths_acked(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
+void nd_paths_nacked(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
+void nd_paths_bounced(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
+void nd_paths_lost(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
+
+/* NULL or what is wrong. */
+const char *nd_paths_audit(const struct nd_paths *paths);
+
+/* Slots begin here; for tests and reports. */
+static inline struct nd_path *nd_paths_slots(const struct nd_paths *paths)
+{
+	return (struct nd_path *)(uintptr_t)(paths + 1);
+}
+
+#endif
