@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Credit limits of Homa, from packets and settings. */
+/* The books of flows, and the credit limits of Homa. */
 #include "sim/swarm_check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/swarm.h"
 #include "transport/homa.h"
@@ -14,18 +15,22 @@ void nd_swarm_check_reset(struct nd_swarm *swarm)
 	if (!check->map_memory)
 		check->map_memory = malloc(nd_map_bytes(ND_SWARM_FLOWS_MAX));
 	nd_assert(check->map_memory != NULL);
+	for (uint32_t i = 0; i < check->count; i++)
+		free(check->flows[i].seen);
 	check->count = 0;
 	nd_map_init(&check->map, check->map_memory, ND_SWARM_FLOWS_MAX, 1);
+	memset(swarm->check.ndp_excess, 0, sizeof(swarm->check.ndp_excess));
 }
 
 void nd_swarm_check_free(struct nd_swarm *swarm)
 {
+	if (swarm->check.map_memory)
+		nd_swarm_check_reset(swarm);
 	free(swarm->check.map_memory);
 	swarm->check.map_memory = NULL;
 }
 
-/* The flow of that key, made when it is new; NULL when there is no room for it. */
-static struct nd_swarm_flow *flow_of(struct nd_swarm *swarm, uint64_t key)
+struct nd_swarm_flow *nd_swarm_check_flow(struct nd_swarm *swarm, uint64_t key)
 {
 	struct nd_swarm_check *check = &swarm->check;
 	uint32_t index = nd_map_get(&check->map, key);
@@ -50,7 +55,7 @@ static const struct nd_homa_config *homa_config(const struct nd_swarm *swarm)
 /* The message that this sender sends within the RPC: ids are unique to a run. */
 static struct nd_swarm_flow *homa_flow(struct nd_swarm *swarm, uint32_t sender, uint64_t id)
 {
-	return flow_of(swarm, nd_mix64(id | 1) + sender);
+	return nd_swarm_check_flow(swarm, nd_mix64(id | 1) + sender);
 }
 
 /* R-H32-1: RTTbytes without a grant, the rest for grants and what is asked for again. */

@@ -4,6 +4,7 @@
 
 #include "sim/swarm.h"
 #include "transport/homa.h"
+#include "transport/ndp.h"
 
 #define DRAW(rng, ...) \
 	draw(rng, (const uint32_t[]){ __VA_ARGS__ }, \
@@ -13,6 +14,100 @@ static uint32_t draw(struct nd_rng *rng, const uint32_t *choices, uint32_t count
 {
 	return choices[nd_rng_below(rng, count)];
 }
+
+/* ---- NDP ---- */
+
+static void vary_ndp_windows(struct nd_ndp_config *config, struct nd_rng *rng)
+{
+	config->window_packets = DRAW(rng, 64, 128, 256, 1024);
+	config->initial_window = nd_min_u32(DRAW(rng, 1, 2, 5, 12, 30, 64), config->window_packets);
+	config->ack_carries_pull = nd_rng_coin(rng);
+	config->nack_carries_pull = nd_rng_coin(rng);
+	config->pull_slack_ns = DRAW(rng, 0, 20000, 1000000);
+	config->bounce_history = DRAW(rng, 1, 12, 32);
+	config->bounce_ack_divisor = DRAW(rng, 1, 3, 8);
+	config->score.scoreboard = nd_rng_coin(rng);
+	config->score.judge_feedbacks = (uint16_t)DRAW(rng, 1, 10, 100);
+	config->score.avoid_max = (uint8_t)DRAW(rng, 1, 10, 100);
+	config->rto_min_ns = DRAW(rng, 50000, 1000000);
+	config->repull_ns = DRAW(rng, 500000, 2000000, 10000000);
+	config->solicit_ns = DRAW(rng, 5000000, 20000000, 200000000);
+}
+
+static void vary_ndp_limits(struct nd_ndp_config *config, struct nd_rng *rng)
+{
+	config->time_wait_max = DRAW(rng, 64, 512);
+	config->path_sets_max = DRAW(rng, 1, 16);
+	config->sending_max = DRAW(rng, 1, 4, 256);
+	config->messages_max = DRAW(rng, 8, 64, 512);
+	config->connection_messages_max = nd_min_u32(DRAW(rng, 2, 16, 512), config->messages_max);
+	config->receive_messages_max = DRAW(rng, 16, 64, 512);
+	config->control_max = DRAW(rng, 64, 1024);
+}
+
+/* What follows from the network: a peer that is only slow must not be taken for dead. */
+static void fit_ndp_times(struct nd_ndp_config *config, const struct nd_swarm_options *options)
+{
+	nd_ns rtt = nd_swarm_options_rtt_ns(options);
+
+	config->rto_initial_ns = nd_max_u64(config->rto_initial_ns, 2 * rtt);
+	config->rto_max_ns = nd_max_u64(config->rto_max_ns, 8 * rtt);
+	config->repull_ns = nd_max_u64(config->repull_ns, 2 * rtt);
+	config->solicit_ns = nd_max_u64(config->solicit_ns, 20 * rtt);
+	config->give_up_ns = nd_max_u64(config->give_up_ns, 50 * rtt);
+	config->time_wait_ns = nd_max_u64(config->time_wait_ns,
+					  nd_swarm_options_lifetime_ns(options));
+	config->reset_wait_ns = config->give_up_ns + config->rto_max_ns + config->time_wait_ns;
+}
+
+static void configure_ndp(const struct nd_swarm *swarm, void *out)
+{
+	const struct nd_swarm_options *options = &swarm->options;
+	struct nd_rng rng = nd_rng_make(options->config, 21);
+	struct nd_ndp_config config =
+		nd_ndp_config_default((uint64_t)options->link_mbps * 1000000, options->mtu);
+
+	config.data_header_bytes = nd_swarm_wire_overhead(swarm, ND_PROTO_NDP, ND_NDP_DATA);
+	config.control_bytes = nd_swarm_wire_overhead(swarm, ND_PROTO_NDP, ND_NDP_ACK);
+	config.paths = options->paths;
+	config.paths_max = 16;
+	config.message_bytes_max = options->message_max;
+	config.connections_max = 768;
+	config.time_wait_max = 512;
+	config.listeners_max = ND_SWARM_SERVICES;
+	config.listen_backlog = 16;
+	config.peers_max = 16;
+	config.path_sets_max = 16;
+	config.sending_max = 256;
+	config.messages_max = 512;
+	config.connection_messages_max = 512;
+	config.receive_messages_max = 512;
+	config.control_max = 1024;
+	if (options->config) {
+		vary_ndp_windows(&config, &rng);
+		vary_ndp_limits(&config, &rng);
+	}
+	fit_ndp_times(&config, options);
+	*(struct nd_ndp_config *)out = config;
+}
+
+static const struct nd_swarm_protocol ndp = {
+	.ops = &nd_ndp_ops,
+	.configure = configure_ndp,
+	.watch_sent = nd_swarm_check_ndp_sent,
+	.watch_received = nd_swarm_check_ndp_received,
+	.start = nd_swarm_ndp_start,
+	.event = nd_swarm_ndp_event,
+	.action = nd_swarm_ndp_action,
+	.restarted = nd_swarm_ndp_restarted,
+	.detached = nd_swarm_ndp_detached,
+	.probe = nd_swarm_ndp_probe,
+	.finish = nd_swarm_ndp_finish,
+	.outstanding = nd_swarm_ndp_outstanding,
+	.verify = nd_swarm_ndp_verify,
+};
+
+_Static_assert(sizeof(struct nd_ndp_config) <= ND_SWARM_CONFIG_BYTES, "a config fits");
 
 /* ---- Homa ---- */
 
@@ -125,4 +220,4 @@ static const struct nd_swarm_protocol homa = {
 
 _Static_assert(sizeof(struct nd_homa_config) <= ND_SWARM_CONFIG_BYTES, "a config fits");
 
-const struct nd_swarm_protocol *const nd_swarm_engines[ND_SWARM_PROTOCOLS] = { NULL, &homa };
+const struct nd_swarm_protocol *const nd_swarm_engines[ND_SWARM_PROTOCOLS] = { &ndp, &homa };

@@ -292,15 +292,17 @@ static const char *wrong_packet(const struct nd_swarm *swarm, uint32_t host,
 		return "its source is another host";
 	if (target == ND_NONE || target == host)
 		return "its target is no other host";
-	if (packet->marks & (ND_MARK_TRIMMED | ND_MARK_BOUNCED | ND_MARK_CE))
+	if (packet->marks & (ND_MARK_BOUNCED | ND_MARK_CE))
 		return "it has marks that only a switch sets";
+	if (packet->marks & ND_MARK_TRIMMED && packet->wire_bytes != packet->header_bytes)
+		return "it is trimmed and longer than its header";
 	if (packet->header_bytes > packet->wire_bytes || packet->header_bytes == 0)
 		return "its header is empty or longer than the packet";
-	if (packet->payload_bytes > packet->wire_bytes)
+	if (packet->payload_bytes > packet->wire_bytes && !(packet->marks & ND_MARK_TRIMMED))
 		return "its payload is longer than the packet";
 	if (packet->payload_bytes != 0 && (packet->marks & ND_MARK_CONTROL))
 		return "it is a control packet with payload";
-	if (packet->payload_bytes != 0 && !packet->payload)
+	if (packet->payload_bytes != 0 && !packet->payload && !(packet->marks & ND_MARK_TRIMMED))
 		return "its payload is missing";
 	if (packet->priority > 7)
 		return "its priority is above 7";

@@ -177,3 +177,11 @@ bool nd_swarm_options_gentle(const struct nd_swarm_options *options)
 	       options->unlisten_percent == 0 && options->reset_percent == 0 &&
 	       options->dead_hosts == 0;
 }
+
+nd_ns nd_swarm_options_lifetime_ns(const struct nd_swarm_options *options)
+{
+	nd_ns links = 3 * ((nd_ns)options->jitter_ns + (options->reorder_ppm ? options->reorder_ns : 0));
+	nd_ns pause = options->pause_us ? 2 * (nd_ns)options->outage_us * 1000 : 0;
+
+	return nd_swarm_options_rtt_ns(options) + 2 * links + pause + options->late_ns;
+}

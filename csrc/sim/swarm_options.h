@@ -110,6 +110,9 @@ bool nd_swarm_options_gentle(const struct nd_swarm_options *options);
 /* Longest round trip without faults: all links, and full queues at the slowest of them. */
 nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options);
 
+/* Longest life of a packet in the network, copies and what waits in a paused host included. */
+nd_ns nd_swarm_options_lifetime_ns(const struct nd_swarm_options *options);
+
 /* 0, or -EINVAL when there is no option of that name. */
 int nd_swarm_options_set(struct nd_swarm_options *options, const char *name, uint32_t value);
 
