@@ -157,6 +157,58 @@ struct nd_transport_ops {
 	...;
 };
 
+struct nd_paths_config {
+	bool scoreboard;
+	uint16_t judge_feedbacks;
+	uint16_t nack_percent;
+	uint16_t mean_percent;
+	uint16_t bounce_nacks;
+	uint16_t loss_min;
+	uint16_t loss_percent;
+	uint8_t avoid_max;
+};
+
+struct nd_ndp_config {
+	uint64_t link_bps;
+	uint32_t mss_bytes;
+	uint32_t data_header_bytes;
+	uint32_t control_bytes;
+	uint32_t initial_window;
+	uint32_t window_packets;
+	uint64_t pull_slack_ns;
+	bool ack_carries_pull;
+	bool nack_carries_pull;
+	uint64_t rto_min_ns;
+	uint64_t rto_initial_ns;
+	uint64_t rto_max_ns;
+	uint64_t repull_ns;
+	uint64_t solicit_ns;
+	uint64_t give_up_ns;
+	uint32_t bounce_history;
+	uint32_t bounce_ack_divisor;
+	uint64_t time_wait_ns;
+	uint64_t reset_wait_ns;
+	uint64_t keepalive_ns;
+	uint64_t congested_ns;
+	struct nd_paths_config score;
+	uint32_t paths;
+	uint32_t paths_max;
+	uint32_t path_sets_max;
+	uint32_t message_bytes_max;
+	uint32_t connections_max;
+	uint32_t time_wait_max;
+	uint32_t listeners_max;
+	uint32_t listen_backlog;
+	uint32_t peers_max;
+	uint32_t sending_max;
+	uint32_t messages_max;
+	uint32_t connection_messages_max;
+	uint32_t receive_messages_max;
+	uint32_t control_max;
+};
+
+struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);
+
 enum nd_homa_cutoff_mode {
 	ND_HOMA_CUTOFFS_AUTO, ND_HOMA_CUTOFFS_FIXED, ND_HOMA_CUTOFFS_STATIC,
 };

@@ -9,4 +9,5 @@
 #include "sim/sim.h"
 #include "sim/traffic.h"
 #include "transport/homa.h"
+#include "transport/ndp.h"
 #include "wire/packet.h"

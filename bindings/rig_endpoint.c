@@ -8,6 +8,7 @@
 #include "rig_memory.h"
 #include "sim/blast.h"
 #include "transport/homa.h"
+#include "transport/ndp.h"
 
 #define RX_BLOCK_BYTES 256
 
@@ -22,7 +23,8 @@ struct nd_rig_endpoint {
 
 const struct nd_transport_ops *nd_rig_transport_find(const char *name)
 {
-	static const struct nd_transport_ops *const all[] = { &nd_homa_ops, &nd_blast_ops };
+	static const struct nd_transport_ops *const all[] = { &nd_ndp_ops, &nd_homa_ops,
+							&nd_blast_ops };
 
 	for (size_t i = 0; i < ND_ARRAY_SIZE(all); i++) {
 		if (!strcmp(all[i]->name, name))

@@ -165,6 +165,54 @@ class nd_transport_ops(Struct):
     protocol: int
     counters_table: nd_counters_table
 
+class nd_paths_config(Struct):
+    scoreboard: bool
+    judge_feedbacks: int
+    nack_percent: int
+    mean_percent: int
+    bounce_nacks: int
+    loss_min: int
+    loss_percent: int
+    avoid_max: int
+
+class nd_ndp_config(Struct):
+    link_bps: int
+    mss_bytes: int
+    data_header_bytes: int
+    control_bytes: int
+    initial_window: int
+    window_packets: int
+    pull_slack_ns: int
+    ack_carries_pull: bool
+    nack_carries_pull: bool
+    rto_min_ns: int
+    rto_initial_ns: int
+    rto_max_ns: int
+    repull_ns: int
+    solicit_ns: int
+    give_up_ns: int
+    bounce_history: int
+    bounce_ack_divisor: int
+    time_wait_ns: int
+    reset_wait_ns: int
+    keepalive_ns: int
+    congested_ns: int
+    score: nd_paths_config
+    paths: int
+    paths_max: int
+    path_sets_max: int
+    message_bytes_max: int
+    connections_max: int
+    time_wait_max: int
+    listeners_max: int
+    listen_backlog: int
+    peers_max: int
+    sending_max: int
+    messages_max: int
+    connection_messages_max: int
+    receive_messages_max: int
+    control_max: int
+
 class nd_homa_config(Struct):
     mss_bytes: int
     data_header_bytes: int
@@ -544,6 +592,10 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_transport_ops *"], init: object = ...) -> nd_transport_ops: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_paths_config *"], init: object = ...) -> nd_paths_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_ndp_config *"], init: object = ...) -> nd_ndp_config: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_homa_config *"], init: object = ...) -> nd_homa_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_homa_usage *"], init: object = ...) -> nd_homa_usage: ...
@@ -649,6 +701,10 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_event[]"], init: object = ...) -> nd_event: ...
     @overload
     def new(self, cdecl: Literal["struct nd_transport_ops[]"], init: object = ...) -> nd_transport_ops: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_paths_config[]"], init: object = ...) -> nd_paths_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_ndp_config[]"], init: object = ...) -> nd_ndp_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_homa_config[]"], init: object = ...) -> nd_homa_config: ...
     @overload
@@ -771,6 +827,10 @@ class FFI:
     def from_buffer(self, cdecl: Literal["struct nd_event[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_event: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_transport_ops[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_transport_ops: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_paths_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_paths_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_ndp_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_ndp_config: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_homa_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_homa_config: ...
     @overload
@@ -969,6 +1029,7 @@ class Lib:
     ND_SIM_RECORD_DROP: Final[int]
     ND_SIM_RECORD_BOUNCE: Final[int]
     ND_SIM_RECORD_LOSE: Final[int]
+    def nd_ndp_config_default(self, a0: int, a1: int, /) -> nd_ndp_config: ...
     def nd_homa_config_default(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_config_paper(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_usage(self, a0: CData, a1: nd_homa_usage | Null, /) -> None: ...

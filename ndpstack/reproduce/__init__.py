@@ -9,11 +9,12 @@ from ndpstack.reproduce._experiment import Check as Check
 from ndpstack.reproduce._experiment import Effort as Effort
 from ndpstack.reproduce._experiment import Outcome as Outcome
 from ndpstack.reproduce._homa import EXPERIMENTS as _HOMA
+from ndpstack.reproduce._ndp import EXPERIMENTS as _NDP
 
 if TYPE_CHECKING:
     from ndpstack.reproduce._experiment import Experiment as Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for experiment in _HOMA}
+EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for experiment in (*_NDP, *_HOMA)}
 
 
 def find(identifier: str) -> Experiment:

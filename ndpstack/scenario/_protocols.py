@@ -11,7 +11,13 @@ from ndpstack.scenario._decode import Place, dashed, suggest
 from ndpstack.scenario._settings import apply, check_names
 
 if TYPE_CHECKING:
-    from ndpstack._core import Struct, nd_blast_config, nd_homa_config, nd_transport_ops
+    from ndpstack._core import (
+        Struct,
+        nd_blast_config,
+        nd_homa_config,
+        nd_ndp_config,
+        nd_transport_ops,
+    )
     from ndpstack.scenario._schema import Transport
 
 ETHERNET_BYTES = 38
@@ -47,6 +53,24 @@ class Configured:
     sizes: WireSizes
 
 
+@dataclass(frozen=True, order=True)
+class Demand:
+    """What a run asks of a host: its limits are sized for it."""
+
+    sources: int
+    """Flows that it starts."""
+    targets: int
+    """Flows that it is the target of."""
+
+    def rounded(self) -> Demand:
+        """Up to powers of two, so that hosts fall into few classes."""
+        return Demand(_power_of_two(self.sources), _power_of_two(self.targets))
+
+
+def _power_of_two(value: int) -> int:
+    return 1 << max(0, value - 1).bit_length()
+
+
 Preset = Callable[[int, "Transport"], "Struct"]
 
 
@@ -61,6 +85,10 @@ class Protocol:
     """Configs to start from, by name: (link rate, table) -> struct."""
     sizes: Callable[[Struct], WireSizes]
     """Reads the sizes out of a config."""
+    fitted: Callable[[Struct, Demand, frozenset[str]], Struct] | None = None
+    """A copy with the limits that the scenario has not set sized for a host; None: as it is."""
+    paths: Callable[[Struct, int], None] | None = None
+    """Tells the engine the number of paths between two hosts; None: it knows of no paths."""
 
     def configure(self, table: Transport, link_bps: int, place: Place) -> Configured:
         """The config that a scenario's table describes."""
@@ -102,6 +130,63 @@ def _homa_sizes(config: Struct) -> WireSizes:
     )
 
 
+NDP_MESSAGES_IN_FLIGHT = 4
+"""Messages that a flow longer than the longest message has on its way at once."""
+
+NDP_PAPER_PAYLOAD_BYTES = 9000
+NDP_PAPER_HEADER_BYTES = 64
+
+
+def _ndp_default(link_bps: int, table: Transport) -> Struct:
+    return ffi.new("struct nd_ndp_config *", lib.nd_ndp_config_default(link_bps, table.mtu))
+
+
+def _ndp_paper(link_bps: int, table: Transport) -> Struct:
+    """The authors' simulations: 9,000 bytes of payload, and a header of 64."""
+    config = _ndp_default(link_bps, table)
+    ndp: nd_ndp_config = config  # type: ignore[assignment]
+    ndp.mss_bytes = NDP_PAPER_PAYLOAD_BYTES
+    ndp.data_header_bytes = ndp.control_bytes = NDP_PAPER_HEADER_BYTES
+    return config
+
+
+def _ndp_sizes(config: Struct) -> WireSizes:
+    ndp: nd_ndp_config = config  # type: ignore[assignment]
+    return WireSizes(
+        ndp.mss_bytes, ndp.data_header_bytes, ndp.data_header_bytes, ndp.message_bytes_max
+    )
+
+
+def _ndp_fitted(config: Struct, demand: Demand, kept: frozenset[str]) -> Struct:
+    ndp: nd_ndp_config = config  # type: ignore[assignment]
+    copy = ffi.new("struct nd_ndp_config *", ndp[0])
+    flows = demand.sources + demand.targets
+    messages = max(64, NDP_MESSAGES_IN_FLIGHT * flows)
+    limits = {
+        "connections_max": flows + 1,
+        "listen_backlog": demand.targets,
+        "time_wait_max": flows,
+        "peers_max": flows + 1,
+        "path_sets_max": min(flows + 1, 64),
+        "sending_max": min(flows + 1, 1024),
+        "messages_max": min(messages, 65535),
+        "connection_messages_max": 64,
+        "receive_messages_max": messages,
+        "control_max": min(4096, max(512, 8 * flows)),
+        "listeners_max": 1,
+    }
+    for name, value in limits.items():
+        if name not in kept:
+            setattr(copy, name, value)
+    return copy
+
+
+def _ndp_paths(config: Struct, paths: int) -> None:
+    ndp: nd_ndp_config = config  # type: ignore[assignment]
+    ndp.paths = paths
+    ndp.paths_max = max(ndp.paths_max, paths)
+
+
 def _blast_default(_link_bps: int, table: Transport) -> Struct:
     config = ffi.new("struct nd_blast_config *")
     config.header_bytes = 64
@@ -118,6 +203,14 @@ def _blast_sizes(config: Struct) -> WireSizes:
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
+    "ndp": Protocol(
+        lib.nd_rig_transport_find(b"ndp"),
+        "nd_ndp_config",
+        {"default": _ndp_default, "paper": _ndp_paper},
+        _ndp_sizes,
+        _ndp_fitted,
+        _ndp_paths,
+    ),
     "homa": Protocol(
         lib.nd_rig_transport_find(b"homa"),
         "nd_homa_config",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
 from ndpstack.scenario._check import host_count
 from ndpstack.scenario._decode import Place
 from ndpstack.scenario._disciplines import discipline
-from ndpstack.scenario._protocols import protocol
+from ndpstack.scenario._protocols import Demand, protocol
 from ndpstack.scenario._settings import written
 from ndpstack.scenario._units import UnitError, parse_time
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
@@ -68,6 +70,7 @@ class Plan:
         self.config.events_max = scenario.limits.events
         self.config.wire_check = scenario.wire_check
         self.traffic = self._traffic()
+        self._fit()
 
     def _engines(self) -> dict[str, Configured]:
         """The engines by name, in the order of the scenario."""
@@ -89,6 +92,33 @@ class Plan:
         self._keep.append(engines)
         self.config.engines, self.config.engine_count = engines, len(table)
         return result
+
+    def _fit(self) -> None:
+        """Sizes every host's limits for the flows that it has: hosts of one size are a class."""
+        flows = self.traffic.flows
+        hosts = self.network.hosts
+        for index, (name, made) in enumerate(self.engines.items()):
+            found = protocol(name, self._place)
+            if found.fitted is None:
+                continue
+            mine = flows[flows["engine"] == index]
+            sources = np.bincount(mine["source"], minlength=hosts)
+            targets = np.bincount(mine["target"], minlength=hosts)
+            demands = [
+                Demand(int(a), int(b)).rounded() for a, b in zip(sources, targets, strict=True)
+            ]
+            classes = sorted(set(demands))
+            kept = frozenset(self.scenario.transport[name].settings)
+            configs = [found.fitted(made.config, demand, kept) for demand in classes]
+            for config in configs:
+                if found.paths is not None and "paths" not in kept:
+                    found.paths(config, self.network.paths_max)
+            array = ffi.new("void *[]", configs)
+            numbers = {demand: number for number, demand in enumerate(classes)}
+            host_class = ffi.new("uint8_t[]", [numbers[demand] for demand in demands])
+            engine = self.config.engines[index]
+            engine.configs, engine.classes, engine.host_class = array, len(classes), host_class
+            self._keep += [array, host_class, *configs]
 
     def _egress(self) -> None:
         switch = self.scenario.switch
