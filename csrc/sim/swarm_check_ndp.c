@@ -60,7 +60,10 @@ static void note_excess(struct nd_swarm *swarm, uint32_t host)
 			      check->ndp_excess[host], repairs(swarm, host));
 }
 
-/* A new packet behind a LAST begins a train. */
+/*
+ * A new packet behind a LAST begins a train. Its window was reckoned when the message was submitted:
+ * pulls that came since are its own, beside those that come later.
+ */
 static void note_train(const struct nd_swarm *swarm, struct nd_swarm_flow *flow,
 		       const struct nd_packet *packet)
 {
@@ -70,7 +73,9 @@ static void note_train(const struct nd_swarm *swarm, struct nd_swarm_flow *flow,
 	if (packet->ndp.sequence < flow->next)
 		return;
 	if (flow->ended && outstanding < window)
-		flow->allowed = nd_max_u64(flow->allowed, flow->sent + window - outstanding);
+		flow->allowed = nd_max_u64(flow->allowed, flow->sent + window - outstanding +
+								  flow->pulled_since);
+	flow->pulled_since = 0;
 	flow->ended = packet->flags & ND_NDP_FLAG_LAST;
 }
 
@@ -121,5 +126,6 @@ void nd_swarm_check_ndp_received(struct nd_swarm *swarm, uint32_t host,
 	if (more > 0) {
 		flow->pulled = packet->ndp.pull;
 		flow->allowed += (uint32_t)more;
+		flow->pulled_since += (uint32_t)more;
 	}
 }

@@ -39,7 +39,7 @@ static void vary_ndp_limits(struct nd_ndp_config *config, struct nd_rng *rng)
 	config->time_wait_max = DRAW(rng, 64, 512);
 	config->path_sets_max = DRAW(rng, 1, 16);
 	config->sending_max = DRAW(rng, 1, 4, 256);
-	config->messages_max = DRAW(rng, 8, 64, 512);
+	config->messages_max = DRAW(rng, 128, 256, 512);
 	config->connection_messages_max = nd_min_u32(DRAW(rng, 2, 16, 512), config->messages_max);
 	config->receive_messages_max = DRAW(rng, 16, 64, 512);
 	config->control_max = DRAW(rng, 64, 1024);
@@ -72,9 +72,9 @@ static void configure_ndp(const struct nd_swarm *swarm, void *out)
 	config.paths = options->paths;
 	config.paths_max = 16;
 	config.message_bytes_max = options->message_max;
-	config.connections_max = 768;
+	config.connections_max = 2048;
 	config.time_wait_max = 512;
-	config.listeners_max = ND_SWARM_SERVICES;
+	config.listeners_max = 8 * ND_SWARM_SERVICES; /* closed ones stay while in use */
 	config.listen_backlog = 16;
 	config.peers_max = 16;
 	config.path_sets_max = 16;

@@ -227,8 +227,9 @@ static void send_message(struct nd_swarm *swarm, uint32_t side_index, nd_ns dead
 	side->sent--;
 	free(message->payload);
 	message->payload = NULL;
-	/* -ENOENT: the connection has ended, with that event still to be looked at. */
-	if (probe || (rc != -ENOBUFS && rc != -EAGAIN && rc != -ENOENT))
+	/* The connection has ended, or its peer has closed it: the event is still to come. */
+	if (probe || (rc != -ENOBUFS && rc != -EAGAIN && rc != -ENOENT &&
+		      rc != -ENOTCONN && rc != -EPIPE))
 		nd_swarm_fail(swarm, "host %u: a message of %" PRIu32 " bytes refused with %d",
 			      side->host, bytes, rc);
 }

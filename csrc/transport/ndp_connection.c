@@ -127,10 +127,13 @@ uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *pa
 
 void nd_ndp_window_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	uint32_t slot = ndp->starved_head;
+	uint32_t slot;
 
 	if (connection->window == ND_NONE)
 		return;
+	/* It may still stand among the ready, for a reason that is gone. */
+	nd_ndp_send_unlist(ndp, connection);
+	slot = ndp->starved_head;
 	nd_pool_put(&ndp->windows, connection->window);
 	connection->window = ND_NONE;
 	if (slot == ND_NONE)

@@ -130,6 +130,7 @@ static nd_ns keep_alive(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 		return ND_NEVER;
 	if (now < due)
 		return due;
+	connection->alive = now; /* from now on we wait for the answer */
 	connection->empty_due = true;
 	connection->push = (uint16_t)nd_max_u32(connection->push, 1);
 	ndp->counters.keepalives_sent++;
