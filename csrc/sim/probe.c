@@ -2,6 +2,8 @@
 /* What is kept of a run. */
 #include "sim/probe.h"
 
+#include "sim/capture.h"
+
 #include <errno.h>
 
 bool nd_probe_watches_ports(const struct nd_sim_config *config)
@@ -155,6 +157,8 @@ void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps 
 	if (sim->probe.busy && port->peer < sim->topology.hosts)
 		sim->probe.busy[port->peer] += port->busy_until - start;
 	nd_probe_record(sim, ND_SIM_RECORD_SEND, number, index, start);
+	if (sim->capture)
+		nd_capture_launch(sim, number, index, start);
 }
 
 static void open_message(struct nd_sim *sim, uint32_t host)

@@ -10,7 +10,6 @@
 
 /* Allocates what the config asks for. 0 or a negative errno. */
 int nd_probe_init(struct nd_sim *sim, struct nd_error *error);
-void nd_probe_free(struct nd_sim *sim);
 
 /* Whether any probe wants to see what the ports do. */
 bool nd_probe_watches_ports(const struct nd_sim_config *config);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The loop of a simulation, its invariants and its results. */
 #include "sim/build.h"
+#include "sim/capture.h"
 #include "sim/probe.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_fl
 	*sim = (struct nd_sim){ 0 };
 	if (nd_build_network(sim, config, error) ||
 	    nd_build_flows(sim, flows, flow_count, triggers, trigger_count, error) ||
-	    nd_probe_init(sim, error)) {
+	    nd_probe_init(sim, error) || nd_capture_init(sim, error)) {
 		nd_sim_free(sim);
 		return NULL;
 	}
@@ -37,6 +38,7 @@ void nd_sim_free(struct nd_sim *sim)
 {
 	if (!sim)
 		return;
+	nd_capture_free(sim);
 	nd_topology_free(&sim->topology);
 	nd_wheel_free(&sim->wheel);
 	nd_keep_free(&sim->keep);

@@ -204,8 +204,9 @@ struct nd_sim_record {
 
 struct nd_sim;
 
-/* Copies config and everything it points to except configs of engines, disciplines and
- * phantom queues, which must outlive the simulation. flows and triggers are copied. NULL with *error filled in on failure. */
+/* Copies config and everything it points to except the configs of engines, disciplines and phantom
+ * queues, which must outlive the simulation. flows and triggers are copied. NULL with *error
+ * filled in on failure. */
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
 			  uint32_t trigger_count, struct nd_error *error);

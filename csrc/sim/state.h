@@ -128,7 +128,6 @@ struct nd_probe_state {
 	struct nd_sim_record *records;
 	uint32_t record_count;
 	uint64_t record_lost;
-	void *pcap;            /* FILE */
 	uint64_t priority_bytes[16];
 };
 
@@ -174,6 +173,7 @@ struct nd_sim {
 	uint8_t *configs;          /* of the ports that do */
 	size_t config_bytes;       /* of each of them */
 	struct nd_probe_state probe;
+	struct nd_capture *capture; /* frames, when a probe or the wire check wants them */
 	struct nd_keep keep; /* all memory of the simulation */
 	char error[ND_ERROR_TEXT_BYTES];
 	int status;

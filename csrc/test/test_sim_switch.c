@@ -211,6 +211,34 @@ TEST(egress__shared_buffer)
 	CHECK(most[1] >= 117000 && most[1] <= 135000);
 }
 
+/* R-PQ-1: a phantom queue sees what leaves the port, and delays nothing. */
+TEST(egress__phantom_queue)
+{
+	struct nd_phantom_config phantom = { .rate_bps = 9500000000, .threshold_bytes = 30000 };
+	const struct nd_phantom_counters *counters;
+	nd_ps received[2];
+
+	for (uint32_t on = 0; on < 2; on++) {
+		fixture_init(&f, 4);
+		fixture_egress(&f, &nd_droptail_ops, &deep);
+		f.config.egress[ND_TIER_EDGE_DOWN].phantom = on ? &phantom : NULL;
+		flows[0] = fixture_flow(0, 1, 8936 * 200);
+		fixture_sim(&f, flows, 1);
+		CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_DONE);
+		received[on] = nd_sim_rows(f.sim, NULL)->received_ps;
+		counters = nd_sim_phantom_counters(f.sim, nd_topology_port_reverse(
+								  nd_sim_topology(f.sim), 1));
+		CHECK((counters != NULL) == (on == 1));
+		if (counters) {
+			CHECK_EQ(counters->passed_packets, 200);
+			/* 5 % of line rate is left over: above 30,000 bytes after 47 packets. */
+			CHECK(counters->unmarked_packets > 120 && counters->unmarked_packets < 160);
+		}
+		nd_sim_free(f.sim);
+	}
+	CHECK_EQ(received[0], received[1]);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
