@@ -8,8 +8,8 @@ settings.register_profile(
     "ci",
     derandomize=True,
     deadline=None,
-    max_examples=40,
-    stateful_step_count=40,
+    max_examples=30,
+    stateful_step_count=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
