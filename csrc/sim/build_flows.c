@@ -82,7 +82,8 @@ static int hang_on_triggers(struct nd_sim *sim, const struct nd_trigger *trigger
 	sim->trigger_flows = nd_keep_get(&sim->keep, (size_t)sim->flow_count * sizeof(uint32_t));
 	if (!sim->triggers || !sim->trigger_first || !sim->trigger_flows)
 		return nd_error_set(error, -ENOMEM, "no room for %u triggers", count);
-	memcpy(sim->triggers, triggers, count * sizeof(*triggers));
+	if (count)
+		memcpy(sim->triggers, triggers, count * sizeof(*triggers));
 	/* Counted one place to the right of where they begin, so that filling in moves it left. */
 	first = sim->trigger_first + 1;
 	for (uint32_t i = 0; i < sim->flow_count; i++) {
