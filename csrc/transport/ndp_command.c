@@ -117,6 +117,8 @@ static int do_send(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 
 	if (!connection)
 		return -ENOENT;
+	if (command->bytes > ndp->config.message_bytes_max)
+		return -EMSGSIZE;
 	if (!nd_ndp_is_live(connection))
 		return -ENOTCONN;
 	if (connection->fin_asked)

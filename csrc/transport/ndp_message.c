@@ -62,8 +62,6 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	struct nd_ndp_message *message;
 	uint32_t index;
 
-	if (command->bytes > ndp->config.message_bytes_max)
-		return -EMSGSIZE;
 	if (command->deadline <= now)
 		return -ETIMEDOUT;
 	if (connection->message_count >= ndp->config.connection_messages_max)

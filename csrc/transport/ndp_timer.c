@@ -150,6 +150,20 @@ static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 	nd_ndp_connection_try_free(ndp, connection);
 }
 
+/*
+ * True when the peer lives and yet sends nothing for all our pulls: it takes for delivered what only
+ * an earlier life of ours has seen, and nothing can mend that.
+ */
+static bool is_unserved(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	nd_ns longest = ndp->config.repull_ns << REPULL_SHIFT_MAX;
+
+	if (connection->repulls <= REPULL_SHIFT_MAX || !nd_ndp_receive_waits(ndp, connection))
+		return false;
+	return connection->repulls == UINT8_MAX ||
+	       (connection->repulls - REPULL_SHIFT_MAX) * longest >= ndp->config.give_up_ns;
+}
+
 /* True when the connection is given up. */
 static bool give_up(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
@@ -157,7 +171,7 @@ static bool give_up(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd
 	bool gone = waits_for_peer(ndp, connection) &&
 		    now >= connection->alive + ndp->config.give_up_ns;
 
-	if (!too_late && !gone)
+	if (!too_late && !gone && !is_unserved(ndp, connection))
 		return false;
 	ndp->counters.connections_failed++;
 	nd_ndp_connection_abort(ndp, connection, -ETIMEDOUT, ND_NDP_CLOSE_RESET, false, now);
