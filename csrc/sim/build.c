@@ -15,10 +15,12 @@ enum { STREAM_SWITCH = 1, STREAM_HOST, STREAM_ENDPOINT };
 #define EVENTS_PER_HOST 16
 #define EVENTS_MIN (1u << 12)
 
-/* So many events in a slot are quickest to sort. */
+/* So many events in a slot of the wheel are quickest to sort. */
 #define EVENTS_PER_SLOT 8
 #define SHIFT_MIN 6
 #define SHIFT_MAX 14
+
+#define LANE_MIN 1024u
 
 static uint64_t stream(uint32_t kind, uint32_t number)
 {
@@ -166,10 +168,9 @@ static int build_pool(struct nd_sim *sim, struct nd_error *error)
 /* Slots so narrow that the busiest fabric of this size puts few events into one. */
 static uint32_t wheel_shift(const struct nd_sim *sim)
 {
-	uint64_t cost = nd_link_byte_cost(sim->topology.config.cables[0].rate_bps ?
-					  sim->topology.config.cables[0].rate_bps :
-					  UINT64_C(10000000000));
-	nd_ps full = (sim->config.packet_bytes * cost) >> ND_PORT_COST_SHIFT;
+	struct nd_cable cable = nd_topology_cable(&sim->topology, 0);
+	nd_ps full = (sim->config.packet_bytes * nd_link_byte_cost(cable.rate_bps)) >>
+		     ND_PORT_COST_SHIFT;
 	/* A full packet time of all hosts is some 40 events for each: data, replies, timers. */
 	nd_ps apart = full / ((uint64_t)sim->topology.hosts * 40) * EVENTS_PER_SLOT;
 	uint32_t shift = SHIFT_MIN;
@@ -179,14 +180,18 @@ static uint32_t wheel_shift(const struct nd_sim *sim)
 	return shift;
 }
 
-int nd_build_wheel(struct nd_sim *sim, uint32_t flow_count, struct nd_error *error)
+int nd_build_agenda(struct nd_sim *sim, uint32_t flow_count, struct nd_error *error)
 {
 	struct nd_sim_config *config = &sim->config;
+	uint32_t lane = LANE_MIN;
 
 	if (!config->events_max)
 		config->events_max = config->packets_max + sim->topology.ports +
 				     sim->topology.hosts * EVENTS_PER_HOST + flow_count + EVENTS_MIN;
-	if (nd_wheel_init(&sim->wheel, config->events_max, wheel_shift(sim)))
+	/* A port has seldom more than one event in a lane; what does not fit goes to the wheel. */
+	while (lane < 2 * sim->topology.ports)
+		lane *= 2;
+	if (nd_agenda_init(&sim->agenda, config->events_max, lane, wheel_shift(sim)))
 		return nd_error_set(error, -ENOMEM, "no room for %u events", config->events_max);
 	return 0;
 }

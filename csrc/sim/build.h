@@ -11,7 +11,7 @@ int nd_build_network(struct nd_sim *sim, const struct nd_sim_config *config,
 
 /* Its parts. */
 int nd_build_ports(struct nd_sim *sim, struct nd_error *error);
-int nd_build_wheel(struct nd_sim *sim, uint32_t flow_count, struct nd_error *error);
+int nd_build_agenda(struct nd_sim *sim, uint32_t flow_count, struct nd_error *error);
 
 /* Flows and triggers, after the network; schedules the first events. */
 int nd_build_flows(struct nd_sim *sim, const struct nd_flow *flows, uint32_t flow_count,

@@ -135,7 +135,7 @@ int nd_build_flows(struct nd_sim *sim, const struct nd_flow *flows, uint32_t flo
 	}
 	sim->unfinished = sim->awaited;
 	if (order_starts(sim, error) || hang_on_triggers(sim, triggers, error) ||
-	    nd_build_wheel(sim, flow_count, error))
+	    nd_build_agenda(sim, flow_count, error))
 		return error->code;
 	nd_sim_put(sim, 0, ND_TODO_CHANGE, 0, 0);
 	nd_sim_put(sim, 0, ND_TODO_FLOWS, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A host: endpoints, the NIC that asks them for packets, software delays, one timer. */
+#include "sim/port.h"
 #include "sim/probe.h"
-#include "sim/state.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		sent = true;
 		sim->fresh = nd_pool_get(&sim->pool);
 		nd_probe_count_sent(sim, nd_sim_packet(sim, index));
-		nd_port_launch(sim, number, index, nd_max_u64(sim->now, port->busy_until));
+		nd_port_launch(sim, port, number, index, nd_max_u64(sim->now, port->busy_until));
 		if (ND_UNLIKELY(sim->fresh == ND_NONE)) {
 			snprintf(sim->error, sizeof(sim->error),
 				 "%u packets in the network at once: raise packets_max",
@@ -34,7 +34,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		}
 	}
 	port->waking = true;
-	nd_sim_put(sim, port->busy_until - host->slack, ND_TODO_NIC, number, 0);
+	nd_sim_put_soon(sim, port->busy_until - host->slack, ND_TODO_NIC, number, 0);
 	return sent;
 }
 

@@ -72,6 +72,7 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 				       port->busy_until + port->delay +
 				       nd_delay_sample(&extra->rng, &sim->config.send_delay) -
 				       sim->config.send_delay.fixed_ps);
+	nd_sim_packet(sim, index)->next = ND_NONE;
 	nd_sim_put(sim, extra->arrived_at, ND_TODO_ARRIVE, port->peer, index);
 	return false;
 }

@@ -1,30 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An egress port: its discipline, and the wire behind it. */
+#include "sim/port.h"
+
 #include "sim/probe.h"
-#include "sim/state.h"
 
-static inline nd_ps transmission(const struct nd_port *port, const struct nd_packet *packet)
+static void serve(struct nd_sim *sim, struct nd_port *port, uint32_t number)
 {
-	return (packet->wire_bytes * port->byte_cost) >> ND_PORT_COST_SHIFT;
-}
-
-/* Puts the packet on the wire at start, when the wire is free. */
-void nd_port_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
-{
-	struct nd_port *port = nd_sim_port(sim, number);
-	const struct nd_packet *packet = nd_sim_packet(sim, index);
-
-	port->busy_until = start + transmission(port, packet);
-	port->serving = packet->priority;
-	sim->counters.hops++;
-	if (ND_UNLIKELY(port->flags) && !nd_link_pass(sim, number, index, start))
-		return;
-	nd_sim_put(sim, port->busy_until + port->delay, ND_TODO_ARRIVE, port->peer, index);
-}
-
-void nd_port_serve(struct nd_sim *sim, uint32_t number)
-{
-	struct nd_port *port = nd_sim_port(sim, number);
 	struct nd_queue *queue = port->queue;
 	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
 	uint32_t behind;
@@ -34,11 +15,16 @@ void nd_port_serve(struct nd_sim *sim, uint32_t number)
 		return;
 	/* What was behind it in its list is likely to be next: a hint of what to fetch. */
 	behind = nd_sim_packet(sim, index)->next;
-	nd_port_launch(sim, number, index, sim->now);
+	nd_port_launch(sim, port, number, index, sim->now);
 	if (queue->packets) {
 		port->waking = true;
-		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, behind);
+		nd_sim_put_soon(sim, port->busy_until, ND_TODO_SERVE, number, behind);
 	}
+}
+
+void nd_port_serve(struct nd_sim *sim, uint32_t number)
+{
+	serve(sim, nd_sim_port(sim, number), number);
 }
 
 /* What the discipline did not keep. */
@@ -61,14 +47,12 @@ static void shed(struct nd_sim *sim, uint32_t number, const struct nd_shed *shed
 }
 
 /* Something may have to be sent, now or when the wire is free. */
-static void wake(struct nd_sim *sim, uint32_t number)
+static inline void wake(struct nd_sim *sim, struct nd_port *port, uint32_t number)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
-
 	if (port->waking || !port->queue->packets)
 		return;
 	if (sim->now >= port->busy_until) {
-		nd_port_serve(sim, number);
+		serve(sim, port, number);
 	} else {
 		port->waking = true;
 		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, ND_NONE);
@@ -84,7 +68,7 @@ static void offer_watched(struct nd_sim *sim, uint32_t number, uint32_t index)
 	if (queue->ops->enqueue(queue, index, sim->now_ns, &left) == ND_TRIMMED)
 		nd_probe_record(sim, ND_SIM_RECORD_TRIM, number, index, sim->now);
 	shed(sim, number, &left);
-	wake(sim, number);
+	wake(sim, nd_sim_port(sim, number), number);
 	nd_probe_depth(sim, number);
 }
 
@@ -101,5 +85,5 @@ void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
 	queue->ops->enqueue(queue, index, sim->now_ns, &left);
 	if (ND_UNLIKELY(left.dropped != ND_NONE || left.returned != ND_NONE))
 		shed(sim, number, &left);
-	wake(sim, number);
+	wake(sim, port, number);
 }

@@ -12,7 +12,12 @@ ND_COUNTERS_TABLE(nd_sim_counters, "sim", ND_SIM_COUNTERS);
 
 /* Cache lines of a port that a hop touches: itself, its discipline, its counters. */
 #define PORT_LINES 4
-#define HOST_LINES 2
+#define HOST_LINES 4
+#define ENDPOINT_LINES 28
+
+/* Events of its lane by which something is fetched before it is needed. */
+#define AHEAD_FIRST 16
+#define AHEAD_THEN 6
 
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
@@ -40,36 +45,22 @@ void nd_sim_free(struct nd_sim *sim)
 		return;
 	nd_capture_free(sim);
 	nd_topology_free(&sim->topology);
-	nd_wheel_free(&sim->wheel);
+	nd_agenda_free(&sim->agenda);
 	nd_keep_free(&sim->keep);
 	free(sim);
 }
 
 /* Every event, in order, moves the hash: runs that differ anywhere differ here. */
-static inline uint64_t trace(uint64_t hash, const struct nd_wheel_event *event)
+static inline uint64_t trace(uint64_t hash, nd_ps time, uint32_t what, uint32_t arg)
 {
-	uint64_t ids = (uint64_t)event->what << 32 | event->arg;
+	uint64_t ids = (uint64_t)what << 32 | arg;
 
-	return (((hash << 7 | hash >> 57) ^ event->time) + ids) * UINT64_C(0x9e3779b97f4a7c15);
+	return (((hash << 7 | hash >> 57) ^ time) + ids) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void serve(struct nd_sim *sim, const struct nd_wheel_event *event)
+static void serve_other(struct nd_sim *sim, enum nd_todo todo, uint32_t place, uint32_t arg)
 {
-	uint32_t place = event->what & ND_TODO_MASK;
-	uint32_t arg = event->arg;
-
-	switch ((enum nd_todo)(event->what >> ND_TODO_SHIFT)) {
-	case ND_TODO_ARRIVE:
-		if (event->next != ND_NONE)
-			nd_port_offer(sim, event->next, arg);
-		else if (place >= sim->topology.hosts)
-			nd_switch_forward(sim, place, arg);
-		else
-			nd_host_arrive(sim, place, arg);
-		break;
-	case ND_TODO_SERVE:
-		nd_port_serve(sim, place);
-		break;
+	switch (todo) {
 	case ND_TODO_NIC:
 		nd_host_nic(sim, place);
 		break;
@@ -88,62 +79,109 @@ static void serve(struct nd_sim *sim, const struct nd_wheel_event *event)
 	case ND_TODO_CHANGE:
 		nd_link_change_due(sim);
 		break;
+	case ND_TODO_ARRIVE:
+	case ND_TODO_SERVE:
+		break; /* served by serve() */
 	}
 }
 
-static inline void fetch(const void *memory, uint32_t lines)
+/* An arrival at a switch; foresee() may have found the port already. */
+static inline void arrive(struct nd_sim *sim, uint32_t node, uint32_t index)
+{
+	uint32_t port = nd_sim_packet(sim, index)->next;
+
+	if (port != ND_NONE)
+		nd_port_offer(sim, port, index);
+	else
+		nd_switch_forward(sim, node, index);
+}
+
+static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
+{
+	uint32_t place = what & ND_TODO_MASK;
+	enum nd_todo todo = (enum nd_todo)(what >> ND_TODO_SHIFT);
+
+	if (todo == ND_TODO_SERVE)
+		nd_port_serve(sim, place);
+	else if (todo != ND_TODO_ARRIVE)
+		serve_other(sim, todo, place, arg);
+	else if (place < sim->topology.hosts)
+		nd_host_arrive(sim, place, arg);
+	else
+		arrive(sim, place, arg);
+}
+
+/*
+ * Compilers take a function that only prefetches for one without effect and drop its calls, so
+ * these have to be part of their callers.
+ */
+#define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ND_ALWAYS_INLINE void fetch(const void *memory, uint32_t lines)
 {
 	for (uint32_t i = 0; i < lines; i++)
 		__builtin_prefetch((const uint8_t *)memory + 64 * i, 1);
 }
 
-/* Where an arrival is going to put its packet: kept in event->next, which has no use any more. */
-static void foresee_arrival(struct nd_sim *sim, struct nd_wheel_event *event)
+/* Some way ahead: the packets that arrive, and the ports and hosts that have to do. */
+ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wheel_event *event)
 {
-	uint32_t node = event->what & ND_TODO_MASK;
+	uint32_t place = event->what & ND_TODO_MASK;
 
-	if (node < sim->topology.hosts) {
-		fetch(&sim->hosts[node], HOST_LINES);
-		fetch(nd_sim_port(sim, node), 1);
-		return;
+	switch ((enum nd_todo)(event->what >> ND_TODO_SHIFT)) {
+	case ND_TODO_ARRIVE:
+		fetch(nd_sim_packet(sim, event->arg), 1);
+		if (place < sim->topology.hosts)
+			fetch(&sim->hosts[place], HOST_LINES);
+		break;
+	case ND_TODO_SERVE:
+		fetch(nd_sim_port(sim, place), PORT_LINES);
+		if (event->arg != ND_NONE)
+			fetch(nd_sim_packet(sim, event->arg), 1);
+		break;
+	case ND_TODO_NIC:
+		fetch(&sim->hosts[place], HOST_LINES);
+		fetch(nd_sim_port(sim, place), 1);
+		break;
+	default:
+		break;
 	}
-	event->next = nd_switch_resolve(sim, node, event->arg);
-	if (event->next != ND_NONE)
-		fetch(nd_sim_port(sim, event->next), PORT_LINES);
+}
+
+/* Closer: what those lead to. An arriving packet keeps the port that it will leave by. */
+ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_event *event)
+{
+	uint32_t place = event->what & ND_TODO_MASK;
+	enum nd_todo todo = (enum nd_todo)(event->what >> ND_TODO_SHIFT);
+	struct nd_packet *packet;
+
+	if (todo == ND_TODO_NIC || (todo == ND_TODO_ARRIVE && place < sim->topology.hosts)) {
+		fetch(nd_sim_endpoint(sim, place, 0), ENDPOINT_LINES);
+	} else if (todo == ND_TODO_ARRIVE) {
+		packet = nd_sim_packet(sim, event->arg);
+		packet->next = nd_switch_resolve(sim, place, event->arg);
+		if (packet->next != ND_NONE)
+			fetch(nd_sim_port(sim, packet->next), PORT_LINES);
+	}
 }
 
 /*
- * A new slot was reached. Fetches the ports that its events are going to touch, and the packets of
- * the slot after it, which say where those go: misses overlap instead of following one another.
+ * An event of a lane is about to be served. Memory is far away compared with what a hop computes,
+ * so what the lane's later events are going to touch is fetched in two stages: packets, then the
+ * ports that these go to. Nothing depends on it but speed.
  */
-static void foresee(struct nd_sim *sim)
+ND_ALWAYS_INLINE void foresee(struct nd_sim *sim, uint32_t where)
 {
-	struct nd_wheel *wheel = &sim->wheel;
-	const struct nd_wheel_event *node;
+	const struct nd_wheel_event *event;
 
-	for (uint32_t i = wheel->at; i < wheel->count; i++) {
-		wheel->buffer[i].next = ND_NONE;
-		if (wheel->buffer[i].what >> ND_TODO_SHIFT == ND_TODO_ARRIVE)
-			foresee_arrival(sim, &wheel->buffer[i]);
-	}
-	for (uint32_t i = nd_wheel_ahead(wheel); i != ND_NONE; i = node->next) {
-		node = &wheel->nodes[i];
-		if (node->what >> ND_TODO_SHIFT <= ND_TODO_SERVE && node->arg != ND_NONE)
-			fetch(nd_sim_packet(sim, node->arg), 1);
-		if (node->what >> ND_TODO_SHIFT == ND_TODO_SERVE)
-			fetch(nd_sim_port(sim, node->what & ND_TODO_MASK), PORT_LINES);
-	}
-}
-
-/* The next event, or NULL. */
-static inline const struct nd_wheel_event *next_event(struct nd_sim *sim)
-{
-	if (sim->wheel.at == sim->wheel.count) {
-		if (!nd_wheel_refill(&sim->wheel))
-			return NULL;
-		foresee(sim);
-	}
-	return &sim->wheel.buffer[sim->wheel.at];
+	if (where == ND_AGENDA_LANES)
+		return;
+	event = nd_agenda_ahead(&sim->agenda, where, AHEAD_FIRST);
+	if (event)
+		foresee_first(sim, event);
+	event = nd_agenda_ahead(&sim->agenda, where, AHEAD_THEN);
+	if (event)
+		foresee_then(sim, event);
 }
 
 static int outcome(struct nd_sim *sim, nd_ps until)
@@ -152,7 +190,7 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 		return sim->status;
 	if (sim->awaited && !sim->unfinished)
 		return ND_SIM_DONE;
-	if (nd_wheel_peek(&sim->wheel)) {
+	if (nd_agenda_pending(&sim->agenda)) {
 		sim->now = until;
 		sim->now_ns = until / ND_PS_PER_NS;
 		return ND_SIM_UNTIL;
@@ -160,27 +198,39 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 	return sim->unfinished ? ND_SIM_STUCK : ND_SIM_DONE;
 }
 
+/* Whether there is a reason to stop before the next event. */
+static inline bool is_over(struct nd_sim *sim)
+{
+	if (ND_UNLIKELY(sim->agenda.wheel.full)) {
+		snprintf(sim->error, sizeof(sim->error),
+			 "%u events pending at once: raise events_max", sim->agenda.wheel.limit);
+		sim->status = ND_SIM_LIMIT;
+	}
+	return sim->status || (sim->awaited && !sim->unfinished);
+}
+
 int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
 {
-	const struct nd_wheel_event *next;
 	uint64_t hash = sim->trace_hash;
 
-	while (!sim->status && (!sim->awaited || sim->unfinished) &&
-	       (next = next_event(sim)) && next->time <= until_ps) {
-		struct nd_wheel_event event = *next;
+	while (!is_over(sim)) {
+		uint32_t where, what, arg;
+		const struct nd_wheel_event *event = nd_agenda_next(&sim->agenda, &where);
+		nd_ps time;
 
-		nd_wheel_pop(&sim->wheel);
-		nd_assert(event.time >= sim->now);
-		sim->now = event.time;
-		sim->now_ns = event.time / ND_PS_PER_NS;
+		if (!event || event->time > until_ps)
+			break;
+		time = event->time;
+		what = event->what;
+		arg = event->arg;
+		foresee(sim, where);
+		nd_agenda_pop(&sim->agenda, where);
+		nd_assert(time >= sim->now);
+		sim->now = time;
+		sim->now_ns = time / ND_PS_PER_NS;
 		sim->counters.events++;
-		hash = trace(hash, &event);
-		serve(sim, &event);
-		if (ND_UNLIKELY(sim->wheel.full)) {
-			snprintf(sim->error, sizeof(sim->error),
-				 "%u events pending at once: raise events_max", sim->wheel.limit);
-			sim->status = ND_SIM_LIMIT;
-		}
+		hash = trace(hash, time, what, arg);
+		serve(sim, what, arg);
 	}
 	sim->trace_hash = hash;
 	return outcome(sim, until_ps);
@@ -202,8 +252,8 @@ static const char *broken(struct nd_sim *sim, const char *where, uint32_t number
 static const char *audit_packets(struct nd_sim *sim, uint64_t queued)
 {
 	const struct nd_sim_counters *c = &sim->counters;
-	uint64_t flying = nd_wheel_count(&sim->wheel, ND_TODO_SHIFT, ND_TODO_ARRIVE) +
-			  nd_wheel_count(&sim->wheel, ND_TODO_SHIFT, ND_TODO_RECEIVE);
+	uint64_t flying = nd_agenda_count(&sim->agenda, ND_TODO_SHIFT, ND_TODO_ARRIVE) +
+			  nd_agenda_count(&sim->agenda, ND_TODO_SHIFT, ND_TODO_RECEIVE);
 	uint64_t gone = c->received_packets + c->dropped_packets + c->lost_packets +
 			c->corrupted_packets;
 
@@ -220,7 +270,7 @@ static const char *audit_packets(struct nd_sim *sim, uint64_t queued)
 
 const char *nd_sim_audit(struct nd_sim *sim)
 {
-	const char *why = nd_wheel_audit(&sim->wheel);
+	const char *why = nd_agenda_audit(&sim->agenda);
 	uint64_t queued = 0;
 
 	if (why)
@@ -268,8 +318,7 @@ const struct nd_sim_counters *nd_sim_counters(const struct nd_sim *sim)
 
 size_t nd_sim_memory(const struct nd_sim *sim)
 {
-	return sizeof(*sim) + sim->keep.bytes +
-	       (size_t)sim->wheel.limit * 3 * sizeof(struct nd_wheel_event);
+	return sizeof(*sim) + sim->keep.bytes + nd_agenda_bytes(&sim->agenda);
 }
 
 static void give(uint32_t *count, uint32_t value)

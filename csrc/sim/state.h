@@ -5,14 +5,15 @@
  *
  * DESIGN NOTES
  * 1. A packet in flight is in the pool and in no list; the event that brings it to the next node
- *    names it. So a hop costs one event, plus one when its port has more to send.
+ *    names it. So a hop costs one event, plus one when its port has more to send. Its next field
+ *    is free for the port that it will leave that node by, once that is known.
  * 2. A port's end of transmission is only scheduled when something waits for it.
  * 3. Data packets carry which flow they belong to in the value of their payload pointer, which
  *    nobody follows because endpoints without rx memory only handle lengths. Engines add the
  *    offset to it, so the upper half is the flow and the lower half the offset.
  * 4. A port, its discipline and the counters are one block of memory; with the packets they are
- *    what a hop touches, so they are fetched into the cache when their slot of the event set is
- *    reached (see foresee() in sim.c).
+ *    what a hop touches, so they are fetched into the cache before they are due (see foresee() in
+ *    sim.c).
  * 5. What is rarely used (faults, phantom queues, probes) hangs on port flags that are zero on a
  *    plain port, so that the common path tests one byte.
  */
@@ -21,9 +22,9 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
+#include "sim/agenda.h"
 #include "sim/keep.h"
 #include "sim/sim.h"
-#include "sim/wheel.h"
 #include "transport/nic.h"
 
 /* event.what: kind in the upper bits, host, port, node or flow in the lower ones. */
@@ -132,7 +133,7 @@ struct nd_probe_state {
 };
 
 struct nd_sim {
-	struct nd_wheel wheel;
+	struct nd_agenda agenda;
 	struct nd_pool pool;
 	nd_ps now;
 	nd_ns now_ns;
@@ -215,7 +216,15 @@ static inline struct nd_port *nd_sim_port(const struct nd_sim *sim, uint32_t num
 static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo, uint32_t place,
 			      uint32_t arg)
 {
-	nd_wheel_put(&sim->wheel, time, (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+	nd_agenda_put_odd(&sim->agenda, time, (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+}
+
+/* ... at a time that lies one of few gaps ahead: the end of a transmission begun now. */
+static inline void nd_sim_put_soon(struct nd_sim *sim, nd_ps time, enum nd_todo todo,
+				   uint32_t place, uint32_t arg)
+{
+	nd_agenda_put(&sim->agenda, sim->now, time - sim->now,
+		      (uint32_t)todo << ND_TODO_SHIFT | place, arg);
 }
 
 static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uint32_t engine)
@@ -226,7 +235,6 @@ static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uin
 /* port.c */
 void nd_port_offer(struct nd_sim *sim, uint32_t port, uint32_t index);
 void nd_port_serve(struct nd_sim *sim, uint32_t port);
-void nd_port_launch(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
 
 /* switch.c */
 /* Port that the packet leaves by, or ND_NONE when that is drawn on forwarding. */

@@ -27,9 +27,12 @@ static uint32_t port_of(const struct nd_hops *hops, uint32_t pick)
 uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index)
 {
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
-	struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
+	struct nd_hops hops;
 	uint64_t hash;
 
+	if (ND_LIKELY(sim->route == ND_SIM_ROUTE_SOURCE && !sim->topology.graph))
+		return nd_topology_clos_port(&sim->topology, node, packet->target, packet->path);
+	hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
 	if (hops.count == 1)
 		return port_of(&hops, 0);
 	if (sim->route == ND_SIM_ROUTE_SOURCE)

@@ -187,6 +187,33 @@ static inline struct nd_hops nd_topology_clos_hops(const struct nd_topology *t, 
 	}
 }
 
+/* The port of a Clos switch that the path id names: nd_topology_clos_hops without the rest. */
+static inline uint32_t nd_topology_clos_port(const struct nd_topology *t, uint32_t node,
+					     uint32_t target, uint32_t path)
+{
+	const struct nd_topology_config *c = &t->config;
+	uint32_t edge = nd_divide(target, t->by_edge_hosts);
+	uint32_t pod = nd_divide(edge, t->by_pod_edges);
+	uint32_t first;
+
+	if (node >= t->core_base)
+		return t->core_port_base + (node - t->core_base) * c->pods + pod;
+	if (node >= t->agg_base) {
+		node -= t->agg_base;
+		first = t->agg_port_base + node * t->agg_radix;
+		if (nd_divide(node, t->by_pod_aggs) == pod)
+			return first + edge - pod * c->edges;
+		return first + c->edges + path - nd_divide(path, t->by_uplinks) * c->uplinks;
+	}
+	node -= t->hosts;
+	first = t->edge_port_base + node * t->edge_radix;
+	if (node == edge)
+		return first + target - edge * c->hosts;
+	if (nd_divide(node, t->by_pod_edges) != pod)
+		path = nd_divide(path, t->by_uplinks);
+	return first + c->hosts + nd_topology_wrap(path, c->aggs);
+}
+
 /* Where a switch may send a packet for target. */
 static inline struct nd_hops nd_topology_hops(const struct nd_topology *t, uint32_t node,
 					      uint32_t target, uint32_t path)

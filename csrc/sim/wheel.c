@@ -18,6 +18,7 @@ int nd_wheel_init(struct nd_wheel *wheel, uint32_t limit, uint32_t shift)
 	wheel->limit = limit;
 	wheel->shift = shift;
 	wheel->coarse_next = ND_NEVER;
+	wheel->soon = ND_NEVER;
 	/* The first slot is reached before the first event is put in. */
 	wheel->at = wheel->count = limit;
 	wheel->buffer = malloc((size_t)limit * 2 * sizeof(*wheel->buffer));
@@ -189,6 +190,12 @@ static uint64_t next_coarse(const struct nd_wheel *wheel, uint64_t turn)
 	return ND_NEVER;
 }
 
+/* When a coarse slot begins. */
+static nd_ps start_of(const struct nd_wheel *wheel, uint64_t turn)
+{
+	return turn << wheel->shift << ND_WHEEL_BITS;
+}
+
 /* Spreads the coarse slot coarse_next over the fine wheel, which must be empty before it. */
 static void cascade(struct nd_wheel *wheel)
 {
@@ -221,18 +228,30 @@ static void cascade(struct nd_wheel *wheel)
 	wheel->coarse_next = next_coarse(wheel, turn);
 }
 
-bool nd_wheel_refill(struct nd_wheel *wheel)
+nd_ps nd_wheel_bound(const struct nd_wheel *wheel)
+{
+	uint64_t slot = next_fine(wheel);
+	nd_ps time = slot == ND_NEVER ? ND_NEVER : slot << wheel->shift;
+
+	if (wheel->coarse_next == ND_NEVER)
+		return time;
+	return nd_min_u64(time, start_of(wheel, wheel->coarse_next));
+}
+
+bool nd_wheel_refill(struct nd_wheel *wheel, nd_ps before)
 {
 	uint64_t slot = next_fine(wheel);
 	uint32_t at, index, first = wheel->limit;
 
-	while (wheel->coarse_next != ND_NEVER &&
+	while (wheel->coarse_next != ND_NEVER && start_of(wheel, wheel->coarse_next) < before &&
 	       (slot == ND_NEVER || wheel->coarse_next <= slot >> ND_WHEEL_BITS)) {
 		cascade(wheel);
 		slot = next_fine(wheel);
 	}
-	if (slot == ND_NEVER)
+	if (slot == ND_NEVER || slot << wheel->shift >= before) {
+		wheel->soon = nd_wheel_bound(wheel);
 		return false;
+	}
 	at = (uint32_t)slot & FINE_MASK;
 	index = wheel->fine[at];
 	wheel->fine[at] = ND_NONE;
@@ -257,14 +276,8 @@ bool nd_wheel_refill(struct nd_wheel *wheel)
 	wheel->at = first;
 	wheel->count = wheel->limit;
 	sort(wheel->buffer + first, wheel->limit - first);
+	wheel->soon = wheel->buffer[first].time;
 	return true;
-}
-
-uint32_t nd_wheel_ahead(const struct nd_wheel *wheel)
-{
-	uint64_t slot = next_fine(wheel);
-
-	return slot == ND_NEVER ? ND_NONE : wheel->fine[(uint32_t)slot & FINE_MASK];
 }
 
 /* Length of the lists in heads[0..count), or ND_NONE when a bit of the map is wrong. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event set: what happens next, in a total order (time, key) that no compiler can change.
+ * Events at any time ahead, in a total order (time, key) that no compiler can change.
  *
  * DESIGN NOTES
  * 1. Packet events lie a few microseconds ahead, so a wheel of 65,536 narrow slots with a bitmap
@@ -46,7 +46,7 @@ struct nd_wheel {
 	uint32_t count;
 	uint64_t slot;                 /* the slot that time has reached */
 	uint32_t shift;                /* a slot is 2^shift picoseconds wide */
-	uint32_t key;                  /* of the next event put in */
+	nd_ps soon;                    /* no pending event comes before this time */
 	struct nd_wheel_event *nodes;
 	uint32_t free;                 /* head of the list of free nodes */
 	uint32_t used;                 /* nodes waiting in a slot */
@@ -65,8 +65,12 @@ struct nd_wheel {
 int nd_wheel_init(struct nd_wheel *wheel, uint32_t limit, uint32_t shift);
 void nd_wheel_free(struct nd_wheel *wheel);
 
-/* Moves the next slot that is not empty into the drained buffer; false when all are empty. */
-bool nd_wheel_refill(struct nd_wheel *wheel);
+/* No event that is still in a slot comes before this time; ND_NEVER: none is. */
+nd_ps nd_wheel_bound(const struct nd_wheel *wheel);
+
+/* Moves the next slot that is not empty and begins before the given time into the drained buffer;
+ * false when there is none. */
+bool nd_wheel_refill(struct nd_wheel *wheel, nd_ps before);
 
 /* Inserts into the buffer or the coarse wheel: the places where an event seldom goes. */
 void nd_wheel_put_now(struct nd_wheel *wheel, const struct nd_wheel_event *event);
@@ -74,10 +78,6 @@ void nd_wheel_put_far(struct nd_wheel *wheel, const struct nd_wheel_event *event
 
 /* Every pending event is linked exactly once and counted; NULL or what is wrong. O(limit). */
 const char *nd_wheel_audit(const struct nd_wheel *wheel);
-
-/* First node of the slot after the one being served, as far as is known now, or ND_NONE: follow
- * nodes[].next from there to see what comes soon. */
-uint32_t nd_wheel_ahead(const struct nd_wheel *wheel);
 
 /* Pending events of the kind, which is what >> shift. O(pending). */
 uint32_t nd_wheel_count(const struct nd_wheel *wheel, uint32_t shift, uint32_t kind);
@@ -119,26 +119,27 @@ static inline void nd_wheel_put_fine(struct nd_wheel *wheel, uint64_t slot,
 	wheel->summary[at >> 12] |= UINT64_C(1) << ((at >> 6) & 63);
 }
 
-/* Schedules (what, arg) at time, which must not lie before the event served last. */
-static inline void nd_wheel_put(struct nd_wheel *wheel, nd_ps time, uint32_t what, uint32_t arg)
+/* Puts in an event whose time does not lie before the event served last. */
+static inline void nd_wheel_put(struct nd_wheel *wheel, const struct nd_wheel_event *event)
 {
-	struct nd_wheel_event event = {
-		.time = time, .key = wheel->key++, .what = what, .arg = arg, .next = ND_NONE,
-	};
-	uint64_t slot = time >> wheel->shift;
+	uint64_t slot = event->time >> wheel->shift;
 
+	wheel->soon = nd_min_u64(wheel->soon, event->time);
 	if (ND_UNLIKELY(slot <= wheel->slot))
-		nd_wheel_put_now(wheel, &event);
+		nd_wheel_put_now(wheel, event);
 	else if (ND_LIKELY(slot - wheel->slot <= ND_WHEEL_SLOTS))
-		nd_wheel_put_fine(wheel, slot, &event);
+		nd_wheel_put_fine(wheel, slot, event);
 	else
-		nd_wheel_put_far(wheel, &event);
+		nd_wheel_put_far(wheel, event);
 }
 
-/* The next event, still pending, or NULL when there is none. */
-static inline const struct nd_wheel_event *nd_wheel_peek(struct nd_wheel *wheel)
+/* The next event, still pending, or NULL when there is none before the given time: the slot that
+ * it lies in is not reached then, so that what is put in later still finds its place. */
+static inline const struct nd_wheel_event *nd_wheel_peek(struct nd_wheel *wheel, nd_ps before)
 {
-	if (ND_UNLIKELY(wheel->at == wheel->count) && !nd_wheel_refill(wheel))
+	if (wheel->soon >= before)
+		return NULL;
+	if (wheel->at == wheel->count && !nd_wheel_refill(wheel, before))
 		return NULL;
 	return &wheel->buffer[wheel->at];
 }
@@ -147,6 +148,8 @@ static inline const struct nd_wheel_event *nd_wheel_peek(struct nd_wheel *wheel)
 static inline void nd_wheel_pop(struct nd_wheel *wheel)
 {
 	wheel->at++;
+	wheel->soon = wheel->at < wheel->count ? wheel->buffer[wheel->at].time :
+						 nd_wheel_bound(wheel);
 }
 
 #endif

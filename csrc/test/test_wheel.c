@@ -7,6 +7,12 @@
 #include <stdlib.h>
 
 static struct nd_wheel wheel;
+static uint32_t key;
+
+static void put(nd_ps time, uint32_t arg)
+{
+	nd_wheel_put(&wheel, &(struct nd_wheel_event){ .time = time, .key = key++, .arg = arg });
+}
 
 static void begin(uint32_t limit, uint32_t shift)
 {
@@ -15,7 +21,7 @@ static void begin(uint32_t limit, uint32_t shift)
 
 static void check_next(nd_ps time, uint32_t arg)
 {
-	const struct nd_wheel_event *event = nd_wheel_peek(&wheel);
+	const struct nd_wheel_event *event = nd_wheel_peek(&wheel, ND_NEVER);
 
 	CHECK(event);
 	CHECK_EQ(event->time, time);
@@ -25,7 +31,7 @@ static void check_next(nd_ps time, uint32_t arg)
 
 static void end(void)
 {
-	CHECK(!nd_wheel_peek(&wheel));
+	CHECK(!nd_wheel_peek(&wheel, ND_NEVER));
 	CHECK_EQ(nd_wheel_pending(&wheel), 0);
 	CHECK(!nd_wheel_audit(&wheel));
 	nd_wheel_free(&wheel);
@@ -35,7 +41,7 @@ TEST(wheel_put__equal_times_in_order_of_putting)
 {
 	begin(64, 12);
 	for (uint32_t i = 0; i < 20; i++)
-		nd_wheel_put(&wheel, 1000000, 0, i);
+		put(1000000, i);
 	for (uint32_t i = 0; i < 20; i++)
 		check_next(1000000, i);
 	end();
@@ -44,12 +50,12 @@ TEST(wheel_put__equal_times_in_order_of_putting)
 TEST(wheel_put__into_the_slot_being_served)
 {
 	begin(8, 12);
-	nd_wheel_put(&wheel, 10000, 0, 1);
-	nd_wheel_put(&wheel, 10100, 0, 2);
+	put(10000, 1);
+	put(10100, 2);
 	check_next(10000, 1);
-	nd_wheel_put(&wheel, 10050, 0, 3);
-	nd_wheel_put(&wheel, 10000, 0, 4);
-	nd_wheel_put(&wheel, 10100, 0, 5);
+	put(10050, 3);
+	put(10000, 4);
+	put(10100, 5);
 	check_next(10000, 4);
 	check_next(10050, 3);
 	check_next(10100, 2);
@@ -66,7 +72,7 @@ TEST(wheel_put__turn_boundaries)
 
 	begin(32, 4);
 	for (uint32_t i = ND_ARRAY_SIZE(times); i-- > 0;)
-		nd_wheel_put(&wheel, times[i], 0, i);
+		put(times[i], i);
 	CHECK(!nd_wheel_audit(&wheel));
 	for (uint32_t i = 0; i < ND_ARRAY_SIZE(times); i++)
 		check_next(times[i], i);
@@ -77,12 +83,12 @@ TEST(wheel_put__full_is_said)
 {
 	begin(2, 12);
 	for (uint32_t i = 0; i < 3; i++)
-		nd_wheel_put(&wheel, 1000000 + i, 0, i);
+		put(1000000 + i, i);
 	CHECK(wheel.full);
 	nd_wheel_free(&wheel);
 	begin(2, 12);
 	for (uint32_t i = 0; i < 3; i++)
-		nd_wheel_put(&wheel, i, 0, i);
+		put(i, i);
 	CHECK(wheel.full);
 	nd_wheel_free(&wheel);
 }
@@ -123,12 +129,12 @@ TEST(wheel__hold_model_equals_sorted_list)
 
 		begin(256, shift);
 		for (uint32_t step = 0; step < 40000; step++) {
-			bool put = count == 0 || (count < 200 && nd_rng_below(&rng, 3) != 0);
+			bool more = count == 0 || (count < 200 && nd_rng_below(&rng, 3) != 0);
 
-			if (put && step < 39000) {
+			if (more && step < 39000) {
 				items[count].time = now + random_increment(&rng);
 				items[count].arg = arg++;
-				nd_wheel_put(&wheel, items[count].time, 0, items[count].arg);
+				put(items[count].time, items[count].arg);
 				count++;
 			} else if (count) {
 				uint32_t at = least(items, count);
@@ -150,9 +156,9 @@ TEST(wheel_refill__many_in_one_slot)
 
 	begin(5000, 20);
 	for (uint32_t i = 0; i < 5000; i++)
-		nd_wheel_put(&wheel, (1 << 20) + nd_rng_below(&rng, 1000), 0, i);
+		put((1 << 20) + nd_rng_below(&rng, 1000), i);
 	for (uint32_t i = 0; i < 5000; i++) {
-		const struct nd_wheel_event *event = nd_wheel_peek(&wheel);
+		const struct nd_wheel_event *event = nd_wheel_peek(&wheel, ND_NEVER);
 
 		CHECK(event && event->time >= last);
 		last = event->time;
