@@ -294,6 +294,15 @@ static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)
 	return index;
 }
 
+static uint32_t ndp_peek(const struct nd_queue *queue)
+{
+	const struct ndp_queue *self = (const struct ndp_queue *)queue;
+
+	if (self->headers.packets)
+		return self->headers.head;
+	return self->data_packets ? self->ring[self->first] : ND_NONE;
+}
+
 static struct nd_queue_depth ndp_depth(const struct nd_queue *queue, uint32_t class)
 {
 	const struct ndp_queue *self = (const struct ndp_queue *)queue;
@@ -369,6 +378,7 @@ const struct nd_queue_ops nd_ndp_queue_ops = {
 	.init = ndp_init,
 	.enqueue = ndp_enqueue,
 	.dequeue = ndp_dequeue,
+	.peek = ndp_peek,
 	.depth = ndp_depth,
 	.audit = ndp_audit,
 };

@@ -96,6 +96,13 @@ static uint32_t strict_dequeue(struct nd_queue *queue, nd_ns now)
 	return index;
 }
 
+static uint32_t strict_peek(const struct nd_queue *queue)
+{
+	const struct strict *self = (const struct strict *)queue;
+
+	return self->ready ? self->levels[31 - __builtin_clz(self->ready)].head : ND_NONE;
+}
+
 static struct nd_queue_depth strict_depth(const struct nd_queue *queue, uint32_t class)
 {
 	const struct strict *self = (const struct strict *)queue;
@@ -136,6 +143,7 @@ const struct nd_queue_ops nd_strict_ops = {
 	.init = strict_init,
 	.enqueue = strict_enqueue,
 	.dequeue = strict_dequeue,
+	.peek = strict_peek,
 	.depth = strict_depth,
 	.audit = strict_audit,
 };

@@ -165,9 +165,9 @@ static void build_queue(struct nd_sim *sim, uint32_t number)
 	struct nd_rng rng = nd_rng_make(sim->config.seed, stream(STREAM_QUEUE, number));
 	uint8_t *block = (uint8_t *)port;
 
-	port->queue = (struct nd_queue *)(void *)(block + sizeof(*port));
+	port->queue = (struct nd_queue *)(void *)(block + ND_PORT_QUEUE_AT);
 	egress->ops->init(port->queue, &sim->pool, queue_config(sim, number, egress),
-			  (struct nd_queue_counters *)(void *)(block + sim->counters_at),
+			  (struct nd_queue_counters *)(void *)(block + sizeof(*port)),
 			  nd_rng_u64(&rng));
 	nd_assert(port->queue->ops == egress->ops);
 }
@@ -185,8 +185,7 @@ int nd_build_ports(struct nd_sim *sim, struct nd_error *error)
 
 		queue = bytes > queue ? bytes : queue;
 	}
-	sim->counters_at = sizeof(struct nd_port) + queue;
-	sim->port_bytes = sim->counters_at + CACHE_LINES(sizeof(struct nd_queue_counters));
+	sim->port_bytes = ND_PORT_QUEUE_AT + queue;
 	sim->ports = nd_keep_get(&sim->keep, ports * sim->port_bytes);
 	if (!sim->ports)
 		return nd_error_set(error, -ENOMEM, "no room for %u ports", ports);

@@ -8,17 +8,14 @@ static void serve(struct nd_sim *sim, struct nd_port *port, uint32_t number)
 {
 	struct nd_queue *queue = port->queue;
 	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
-	uint32_t behind;
 
 	port->waking = false;
 	if (ND_UNLIKELY(index == ND_NONE))
 		return;
-	/* What was behind it in its list is likely to be next: a hint of what to fetch. */
-	behind = nd_sim_packet(sim, index)->next;
 	nd_port_launch(sim, port, number, index, sim->now);
 	if (queue->packets) {
 		port->waking = true;
-		nd_sim_put_soon(sim, port->busy_until, ND_TODO_SERVE, number, behind);
+		nd_sim_put_soon(sim, port->busy_until, ND_TODO_SERVE, number, 0);
 	}
 }
 
@@ -55,7 +52,7 @@ static inline void wake(struct nd_sim *sim, struct nd_port *port, uint32_t numbe
 		serve(sim, port, number);
 	} else {
 		port->waking = true;
-		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, ND_NONE);
+		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
 	}
 }
 

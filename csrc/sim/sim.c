@@ -10,8 +10,8 @@
 
 ND_COUNTERS_TABLE(nd_sim_counters, "sim", ND_SIM_COUNTERS);
 
-/* Cache lines of a port that a hop touches: itself, its discipline, its counters. */
-#define PORT_LINES 4
+/* Cache lines that a hop touches of a port's discipline, and what is touched of a host. */
+#define QUEUE_LINES 3
 #define HOST_LINES 4
 #define ENDPOINT_LINES 28
 
@@ -123,6 +123,15 @@ ND_ALWAYS_INLINE void fetch(const void *memory, uint32_t lines)
 		__builtin_prefetch((const uint8_t *)memory + 64 * i, 1);
 }
 
+/* A port with the busy line of its counters, and its discipline. */
+ND_ALWAYS_INLINE void fetch_port(const struct nd_sim *sim, uint32_t number)
+{
+	const uint8_t *block = (const uint8_t *)nd_sim_port(sim, number);
+
+	fetch(block, 2);
+	fetch(block + ND_PORT_QUEUE_AT, QUEUE_LINES);
+}
+
 /* Some way ahead: the packets that arrive, and the ports and hosts that have to do. */
 ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wheel_event *event)
 {
@@ -135,9 +144,7 @@ ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wh
 			fetch(&sim->hosts[place], HOST_LINES);
 		break;
 	case ND_TODO_SERVE:
-		fetch(nd_sim_port(sim, place), PORT_LINES);
-		if (event->arg != ND_NONE)
-			fetch(nd_sim_packet(sim, event->arg), 1);
+		fetch_port(sim, place);
 		break;
 	case ND_TODO_NIC:
 		fetch(&sim->hosts[place], HOST_LINES);
@@ -148,6 +155,16 @@ ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wh
 	}
 }
 
+/* The packet that a port is going to send. */
+ND_ALWAYS_INLINE void foresee_service(const struct nd_sim *sim, uint32_t number)
+{
+	const struct nd_queue *queue = nd_sim_port(sim, number)->queue;
+	uint32_t index = queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
+
+	if (index != ND_NONE)
+		fetch(nd_sim_packet(sim, index), 1);
+}
+
 /* Closer: what those lead to. An arriving packet keeps the port that it will leave by. */
 ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_event *event)
 {
@@ -155,13 +172,15 @@ ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_eve
 	enum nd_todo todo = (enum nd_todo)(event->what >> ND_TODO_SHIFT);
 	struct nd_packet *packet;
 
-	if (todo == ND_TODO_NIC || (todo == ND_TODO_ARRIVE && place < sim->topology.hosts)) {
+	if (todo == ND_TODO_SERVE) {
+		foresee_service(sim, place);
+	} else if (todo == ND_TODO_NIC || place < sim->topology.hosts) {
 		fetch(nd_sim_endpoint(sim, place, 0), ENDPOINT_LINES);
-	} else if (todo == ND_TODO_ARRIVE) {
+	} else {
 		packet = nd_sim_packet(sim, event->arg);
 		packet->next = nd_switch_resolve(sim, place, event->arg);
 		if (packet->next != ND_NONE)
-			fetch(nd_sim_port(sim, packet->next), PORT_LINES);
+			fetch_port(sim, packet->next);
 	}
 }
 

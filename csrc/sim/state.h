@@ -69,6 +69,11 @@ struct nd_port {
 
 _Static_assert(sizeof(struct nd_port) == 64, "a port is one cache line");
 
+/* Where the queue lies in a port's block: behind the port itself and the counters, of which the
+ * first cache line is the busy one. */
+#define ND_PORT_QUEUE_AT \
+	(sizeof(struct nd_port) + ((sizeof(struct nd_queue_counters) + 63) & ~(size_t)63))
+
 /* What a plain port has no need of. */
 struct nd_port_extra {
 	struct nd_rng rng;
@@ -138,9 +143,8 @@ struct nd_sim {
 	nd_ps now;
 	nd_ns now_ns;
 	uint64_t trace_hash;
-	uint8_t *ports;        /* blocks: struct nd_port, its queue, its counters */
+	uint8_t *ports;        /* blocks: struct nd_port, its counters, its queue */
 	size_t port_bytes;     /* of a block */
-	size_t counters_at;    /* of the counters in a block */
 	struct nd_topology topology;
 	struct nd_switch *switches;
 	struct nd_host *hosts;
