@@ -7,8 +7,8 @@
  *    in: the transmission time of a full or of a header packet, with or without propagation. All
  *    events of one gap come due in the order in which they were put in, so a ring holds them
  *    sorted at no cost: a lane. The rest goes to a timing wheel.
- * 2. Taking the next event is choosing among the heads of the lanes in use, some five, and of the
- *    wheel. A wheel alone was tried first: in a fabric of equal links many events share the same
+ * 2. The heads of the lanes in use, some five, are kept in order; taking an event moves one of
+ *    them back by a place or two. A wheel alone was tried first: in a fabric of equal links many events share the same
  *    picosecond, its slots fill unevenly, and following the lists of a slot was a cache miss for
  *    each event. Rings are read and written in sequence.
  * 3. A lane shows what is coming long before it is due, so that its owner can fetch it.
@@ -40,7 +40,7 @@ struct nd_agenda_head {
 };
 
 struct nd_agenda {
-	struct nd_agenda_head heads[ND_AGENDA_LANES]; /* of the lanes in use, in no order */
+	struct nd_agenda_head heads[ND_AGENDA_LANES]; /* of the lanes in use, earliest first */
 	uint32_t used;      /* lanes in use */
 	uint32_t lane_mask; /* entries of a ring - 1 */
 	uint32_t key;       /* of the next event put in */
@@ -76,6 +76,23 @@ static inline uint32_t nd_agenda_hash(nd_ps gap)
 /* Lane of a gap that its place in the table does not name: found, or bound to it, or ND_NONE. */
 uint32_t nd_agenda_find(struct nd_agenda *agenda, nd_ps gap);
 
+static inline bool nd_agenda_before(nd_ps time, uint32_t key, nd_ps than_time, uint32_t than_key)
+{
+	return time < than_time || (time == than_time && nd_newer_u32(than_key, key) > 0);
+}
+
+/* Makes the lane, which was empty, one of those in use. */
+static inline void nd_agenda_enter(struct nd_agenda *agenda, nd_ps time, uint32_t key,
+				   uint32_t lane)
+{
+	struct nd_agenda_head *heads = agenda->heads;
+	uint32_t at = agenda->used++;
+
+	for (; at > 0 && nd_agenda_before(time, key, heads[at - 1].time, heads[at - 1].key); at--)
+		heads[at] = heads[at - 1];
+	heads[at] = (struct nd_agenda_head){ .time = time, .key = key, .lane = lane };
+}
+
 /* Schedules (what, arg) at any time, not before the event served last. */
 static inline void nd_agenda_put_odd(struct nd_agenda *agenda, nd_ps time, uint32_t what,
 				     uint32_t arg)
@@ -106,7 +123,7 @@ static inline void nd_agenda_put(struct nd_agenda *agenda, nd_ps now, nd_ps gap,
 	}
 	key = agenda->key++;
 	if (lane->end == lane->first)
-		agenda->heads[agenda->used++] = (struct nd_agenda_head){ now + gap, key, index };
+		nd_agenda_enter(agenda, now + gap, key, index);
 	event = &lane->ring[lane->end++ & agenda->lane_mask];
 	event->time = now + gap;
 	event->key = key;
@@ -114,61 +131,57 @@ static inline void nd_agenda_put(struct nd_agenda *agenda, nd_ps now, nd_ps gap,
 	event->arg = arg;
 }
 
-static inline bool nd_agenda_before(nd_ps time, uint32_t key, nd_ps than_time, uint32_t than_key)
+/* Lane of the next event, ND_AGENDA_LANES when it is in the wheel; *next is NULL when there is
+ * none. */
+static inline uint32_t nd_agenda_next(struct nd_agenda *agenda, const struct nd_wheel_event **next)
 {
-	return time < than_time || (time == than_time && nd_newer_u32(than_key, key) > 0);
-}
+	const struct nd_agenda_head *head = &agenda->heads[0];
+	const struct nd_lane *lane = &agenda->lanes[head->lane];
+	bool any = agenda->used > 0;
+	const struct nd_wheel_event *odd =
+		nd_wheel_peek(&agenda->wheel, any ? head->time + 1 : ND_NEVER);
 
-/* The next event or NULL, and which head it is: ND_AGENDA_LANES for the wheel. */
-static inline const struct nd_wheel_event *nd_agenda_next(struct nd_agenda *agenda, uint32_t *where)
-{
-	const struct nd_agenda_head *heads = agenda->heads;
-	const struct nd_wheel_event *odd;
-	const struct nd_lane *lane;
-	uint32_t best = 0;
-
-	for (uint32_t i = 1; i < agenda->used; i++) {
-		if (nd_agenda_before(heads[i].time, heads[i].key, heads[best].time, heads[best].key))
-			best = i;
-	}
-	*where = best;
-	odd = nd_wheel_peek(&agenda->wheel, agenda->used ? heads[best].time + 1 : ND_NEVER);
 	if (ND_UNLIKELY(odd != NULL) &&
-	    (!agenda->used || nd_agenda_before(odd->time, odd->key, heads[best].time, heads[best].key)))
-		*where = ND_AGENDA_LANES;
-	if (*where == ND_AGENDA_LANES || !agenda->used)
-		return odd;
-	lane = &agenda->lanes[heads[best].lane];
-	return &lane->ring[lane->first & agenda->lane_mask];
+	    (!any || nd_agenda_before(odd->time, odd->key, head->time, head->key))) {
+		*next = odd;
+		return ND_AGENDA_LANES;
+	}
+	*next = any ? &lane->ring[lane->first & agenda->lane_mask] : NULL;
+	return head->lane;
 }
 
 /* Done with the event that nd_agenda_next found there. */
 static inline void nd_agenda_pop(struct nd_agenda *agenda, uint32_t where)
 {
-	struct nd_agenda_head *head;
+	struct nd_agenda_head *heads = agenda->heads;
 	const struct nd_wheel_event *next;
 	struct nd_lane *lane;
+	uint32_t at = 1;
 
-	if (where == ND_AGENDA_LANES) {
+	if (ND_UNLIKELY(where == ND_AGENDA_LANES)) {
 		nd_wheel_pop(&agenda->wheel);
 		return;
 	}
-	head = &agenda->heads[where];
-	lane = &agenda->lanes[head->lane];
+	lane = &agenda->lanes[where];
 	if (++lane->first == lane->end) {
-		*head = agenda->heads[--agenda->used];
+		for (agenda->used--; at <= agenda->used; at++)
+			heads[at - 1] = heads[at];
 		return;
 	}
 	next = &lane->ring[lane->first & agenda->lane_mask];
-	head->time = next->time;
-	head->key = next->key;
+	for (; at < agenda->used && nd_agenda_before(heads[at].time, heads[at].key, next->time,
+						     next->key); at++)
+		heads[at - 1] = heads[at];
+	heads[at - 1] = (struct nd_agenda_head){
+		.time = next->time, .key = next->key, .lane = where,
+	};
 }
 
-/* The event that comes ahead places after the first one of that head's lane, or NULL. */
+/* The event that comes ahead places after the lane's first one, or NULL. */
 static inline const struct nd_wheel_event *nd_agenda_ahead(const struct nd_agenda *agenda,
 							   uint32_t where, uint32_t ahead)
 {
-	const struct nd_lane *lane = &agenda->lanes[agenda->heads[where].lane];
+	const struct nd_lane *lane = &agenda->lanes[where];
 
 	if (lane->end - lane->first <= ahead)
 		return NULL;

@@ -63,6 +63,13 @@ static bool is_over(const struct nd_flow_row *row)
 	return row->state == ND_FLOW_DONE || row->state == ND_FLOW_FAILED;
 }
 
+/* The run ends with the last flow that it waits for. */
+static void finish(struct nd_sim *sim, uint32_t flow)
+{
+	if (!sim->flows[flow].background && --sim->unfinished == 0)
+		sim->stop = true;
+}
+
 static void fail(struct nd_sim *sim, uint32_t flow, int error)
 {
 	struct nd_flow_row *row = &sim->rows[flow];
@@ -72,7 +79,7 @@ static void fail(struct nd_sim *sim, uint32_t flow, int error)
 	row->state = ND_FLOW_FAILED;
 	row->error = (int16_t)error;
 	sim->counters.flows_failed++;
-	sim->unfinished -= !sim->flows[flow].background;
+	finish(sim, flow);
 }
 
 static void done(struct nd_sim *sim, uint32_t flow)
@@ -84,7 +91,7 @@ static void done(struct nd_sim *sim, uint32_t flow)
 	row->state = ND_FLOW_DONE;
 	row->done_ps = sim->now;
 	sim->counters.flows_done++;
-	sim->unfinished -= !sim->flows[flow].background;
+	finish(sim, flow);
 	close_connection(sim, flow);
 	release_trigger(sim, sim->flows[flow].on_sent);
 }

@@ -162,7 +162,7 @@ static void check(struct nd_sim *sim, const struct nd_packet *in, uint32_t bytes
 		return;
 	snprintf(sim->error, sizeof(sim->error), "the wire changes a packet of protocol %u, type %u: %s",
 		 in->protocol, in->type, what);
-	sim->status = ND_SIM_BROKEN;
+	nd_sim_stop(sim, ND_SIM_BROKEN);
 }
 
 static void write_packet(struct nd_sim *sim, const struct nd_packet *packet, uint32_t bytes,
@@ -182,7 +182,7 @@ static void write_packet(struct nd_sim *sim, const struct nd_packet *packet, uin
 	if (write_block(capture, nd_pcapng_packet(capture->block, sizeof(capture->block), &record))) {
 		snprintf(sim->error, sizeof(sim->error), "%s: cannot be written",
 			 sim->config.probes.pcap_path);
-		sim->status = ND_SIM_BROKEN;
+		nd_sim_stop(sim, ND_SIM_BROKEN);
 	}
 }
 

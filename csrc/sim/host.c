@@ -14,7 +14,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 	struct nd_port *port = nd_sim_port(sim, number);
 	bool sent = false;
 
-	if (port->waking || sim->status)
+	if (port->waking || sim->stop)
 		return false;
 	while (port->busy_until <= sim->now + host->slack) {
 		uint32_t index = sim->fresh;
@@ -29,7 +29,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 			snprintf(sim->error, sizeof(sim->error),
 				 "%u packets in the network at once: raise packets_max",
 				 sim->pool.limit);
-			sim->status = ND_SIM_LIMIT;
+			nd_sim_stop(sim, ND_SIM_LIMIT);
 			return true;
 		}
 	}

@@ -191,11 +191,8 @@ ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_eve
  */
 ND_ALWAYS_INLINE void foresee(struct nd_sim *sim, uint32_t where)
 {
-	const struct nd_wheel_event *event;
+	const struct nd_wheel_event *event = nd_agenda_ahead(&sim->agenda, where, AHEAD_FIRST);
 
-	if (where == ND_AGENDA_LANES)
-		return;
-	event = nd_agenda_ahead(&sim->agenda, where, AHEAD_FIRST);
 	if (event)
 		foresee_first(sim, event);
 	event = nd_agenda_ahead(&sim->agenda, where, AHEAD_THEN);
@@ -203,9 +200,20 @@ ND_ALWAYS_INLINE void foresee(struct nd_sim *sim, uint32_t where)
 		foresee_then(sim, event);
 }
 
+/* The wheel is where events are refused; what came before that may still be served. */
+static bool is_full(struct nd_sim *sim)
+{
+	if (ND_LIKELY(!sim->agenda.wheel.full))
+		return false;
+	snprintf(sim->error, sizeof(sim->error), "%u events pending at once: raise events_max",
+		 sim->agenda.wheel.limit);
+	nd_sim_stop(sim, ND_SIM_LIMIT);
+	return true;
+}
+
 static int outcome(struct nd_sim *sim, nd_ps until)
 {
-	if (sim->status)
+	if (is_full(sim) || sim->status)
 		return sim->status;
 	if (sim->awaited && !sim->unfinished)
 		return ND_SIM_DONE;
@@ -217,24 +225,14 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 	return sim->unfinished ? ND_SIM_STUCK : ND_SIM_DONE;
 }
 
-/* Whether there is a reason to stop before the next event. */
-static inline bool is_over(struct nd_sim *sim)
-{
-	if (ND_UNLIKELY(sim->agenda.wheel.full)) {
-		snprintf(sim->error, sizeof(sim->error),
-			 "%u events pending at once: raise events_max", sim->agenda.wheel.limit);
-		sim->status = ND_SIM_LIMIT;
-	}
-	return sim->status || (sim->awaited && !sim->unfinished);
-}
-
 int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
 {
 	uint64_t hash = sim->trace_hash;
 
-	while (!is_over(sim)) {
-		uint32_t where, what, arg;
-		const struct nd_wheel_event *event = nd_agenda_next(&sim->agenda, &where);
+	while (!sim->stop) {
+		const struct nd_wheel_event *event;
+		uint32_t where = nd_agenda_next(&sim->agenda, &event);
+		uint32_t what, arg;
 		nd_ps time;
 
 		if (!event || event->time > until_ps)
@@ -242,7 +240,10 @@ int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
 		time = event->time;
 		what = event->what;
 		arg = event->arg;
-		foresee(sim, where);
+		if (where != ND_AGENDA_LANES)
+			foresee(sim, where);
+		else if (is_full(sim))
+			break;
 		nd_agenda_pop(&sim->agenda, where);
 		nd_assert(time >= sim->now);
 		sim->now = time;
@@ -263,7 +264,7 @@ const char *nd_sim_error(const struct nd_sim *sim)
 static const char *broken(struct nd_sim *sim, const char *where, uint32_t number, const char *what)
 {
 	snprintf(sim->error, sizeof(sim->error), "%s %u: %s", where, number, what);
-	sim->status = ND_SIM_BROKEN;
+	nd_sim_stop(sim, ND_SIM_BROKEN);
 	return sim->error;
 }
 

@@ -181,8 +181,15 @@ struct nd_sim {
 	struct nd_capture *capture; /* frames, when a probe or the wire check wants them */
 	struct nd_keep keep; /* all memory of the simulation */
 	char error[ND_ERROR_TEXT_BYTES];
-	int status;
+	int status; /* why it cannot go on, or 0 */
+	bool stop;  /* it cannot, or all flows that it waits for are over */
 };
+
+static inline void nd_sim_stop(struct nd_sim *sim, enum nd_sim_status status)
+{
+	sim->status = (int)status;
+	sim->stop = true;
+}
 
 /* payload value of a flow's packets: see DESIGN NOTES 3. */
 static inline const uint8_t *nd_sim_tag(uint32_t flow, bool reply)
