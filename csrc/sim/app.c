@@ -23,16 +23,17 @@ static int submit(struct nd_sim *sim, uint32_t host, uint32_t engine, struct nd_
 						sim->now_ns);
 }
 
-/* What is left over of a flow at the engines; errors only say that it was gone already. */
+/* Nothing follows on the flow's connection. An engine that cannot close it yet is asked again. */
 static void close_connection(struct nd_sim *sim, uint32_t flow)
 {
 	const struct nd_flow *f = &sim->flows[flow];
+	struct nd_progress *progress = &sim->progress[flow];
 	struct nd_command command = {
-		.kind = ND_COMMAND_CLOSE, .id = sim->progress[flow].id, .deadline = ND_NEVER,
+		.kind = ND_COMMAND_CLOSE, .id = progress->id, .deadline = ND_NEVER,
 	};
 
-	if (!is_rpc(sim, f->engine))
-		submit(sim, f->source, f->engine, &command);
+	if (!is_rpc(sim, f->engine) && !progress->closed)
+		progress->closed = submit(sim, f->source, f->engine, &command) >= 0;
 }
 
 static void release_message(struct nd_sim *sim, uint32_t host, uint32_t engine,
@@ -133,6 +134,8 @@ static void send_more(struct nd_sim *sim, uint32_t flow)
 		rc = send_one(sim, flow);
 	if (rc < 0)
 		fail(sim, flow, rc);
+	else if (!progress->unsent && sim->flows[flow].kind == ND_FLOW_ONEWAY)
+		close_connection(sim, flow); /* now, so that the last packet can say so */
 }
 
 static int connect_flow(struct nd_sim *sim, uint32_t flow)

@@ -105,7 +105,7 @@ struct nd_progress {
 	uint64_t unsent;     /* bytes not yet handed to the engine */
 	uint64_t unreceived; /* bytes not yet arrived in whole messages */
 	uint32_t messages;   /* handed to the engine and not yet ended */
-	uint32_t spare;
+	bool closed;         /* the engine knows that nothing follows */
 };
 
 /* Side record of a packet for the delay probe, by pool index. */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* NDP in a run: the timelines and figures of its paper that fit a unit test. */
+#include "queue/disciplines.h"
+#include "sim/traffic.h"
+#include "sim_fixture.h"
+#include "transport/ndp.h"
+
+#define MTU 9000
+#define HEADER 64
+#define FULL_PS UINT64_C(7200000)
+
+static struct fixture f;
+static struct nd_flow flows[600];
+static struct nd_ndp_config ndp;
+static struct nd_ndp_queue_config queue;
+static const struct nd_droptail_config deep = { .limit = { .packets = 4000 } };
+
+/* Packets of 9000 bytes with headers of 64, as in the paper; k = 0 is a single switch. */
+static void begin(uint32_t k, uint32_t hosts, uint32_t window)
+{
+	fixture_init(&f, k ? k : 4);
+	if (!k)
+		f.config.topology = (struct nd_topology_config){
+			.pods = 1, .edges = 1, .hosts = hosts, .cables = { { 10 * GBIT, 500000 } },
+		};
+	ndp = nd_ndp_config_default(10 * GBIT, MTU);
+	ndp.mss_bytes = MTU - HEADER;
+	ndp.data_header_bytes = HEADER;
+	ndp.control_bytes = HEADER;
+	ndp.initial_window = window;
+	ndp.paths = k ? k * k / 4 : 1;
+	ndp.connections_max = 128;
+	ndp.listen_backlog = 96;
+	ndp.messages_max = 256;
+	ndp.connection_messages_max = 16;
+	ndp.receive_messages_max = 128;
+	ndp.sending_max = 32;
+	/* A queue of eight packets: seven and the one in service. */
+	queue = nd_ndp_queue_paper(7, MTU);
+	fixture_egress(&f, &nd_ndp_queue_ops, &queue);
+	fixture_engine(&f, &nd_ndp_ops, &ndp, MTU - HEADER, HEADER);
+	f.engine.message_bytes_max = ndp.message_bytes_max;
+}
+
+static void run(uint32_t count, nd_ps until, int status)
+{
+	fixture_sim(&f, flows, count);
+	CHECK_EQ(nd_sim_run(f.sim, until), status);
+	fixture_audit(f.sim);
+}
+
+static uint32_t port_to(uint32_t host)
+{
+	return nd_topology_port_reverse(nd_sim_topology(f.sim), host);
+}
+
+/* Last of the flows' finishing times. */
+static nd_ps last_received(uint32_t count)
+{
+	nd_ps last = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		last = nd_max_u64(last, nd_sim_rows(f.sim, NULL)[i].received_ps);
+	return last;
+}
+
+/* E-N02: nine packets at once into eight places: one is trimmed, none is dropped, the link never
+ * rests, and the ninth arrives when a lossless queue would have delivered it. */
+TEST(ndp__nine_packets_at_once)
+{
+	const struct nd_sim_record *records;
+	nd_ps lossless, busy = 0;
+	uint32_t count;
+
+	begin(0, 10, 30);
+	fixture_egress(&f, &nd_droptail_ops, &deep);
+	for (uint32_t i = 0; i < 9; i++)
+		flows[i] = fixture_flow(i, 9, MTU - HEADER);
+	run(9, ND_NEVER, ND_SIM_DONE);
+	lossless = last_received(9);
+	CHECK_EQ(lossless, 10 * FULL_PS + 2 * 500000);
+	nd_sim_free(f.sim);
+
+	begin(0, 10, 30);
+	f.config.probes.timeline = 1000;
+	run(9, ND_NEVER, ND_SIM_DONE);
+	CHECK_EQ(nd_sim_queue_counters(f.sim, port_to(9))->trimmed_packets, 1);
+	CHECK_EQ(nd_sim_counters(f.sim)->dropped_packets, 0);
+	CHECK_EQ(nd_sim_counters(f.sim)->bounced_packets, 0);
+	/* The trimmed header, and what ends the connections of the others: an ACK each. */
+	CHECK(last_received(9) >= lossless && last_received(9) <= lossless + 10 * 51200);
+	records = nd_sim_timeline(f.sim, &count, NULL);
+	for (uint32_t i = 0, sent = 0, full = 0; i < count && full < 9; i++) {
+		if (records[i].kind != ND_SIM_RECORD_SEND || records[i].port != port_to(9))
+			continue;
+		/* R-NSW-06: the header goes right after the first packet. */
+		CHECK(sent != 1 || records[i].wire_bytes == HEADER);
+		CHECK(sent == 0 || records[i].time_ps == busy);
+		busy = records[i].time_ps + records[i].wire_bytes * UINT64_C(800);
+		full += records[i].wire_bytes == MTU;
+		sent++;
+	}
+	nd_sim_free(f.sim);
+}
+
+/* R-NTP-01: the first window leaves at line rate. R-NTP-08: later packets are pulled at it. */
+TEST(ndp__window_and_pulls_keep_line_rate)
+{
+	const struct nd_sim_record *records;
+	nd_ps last = 0;
+	uint32_t count, sent = 0;
+
+	begin(0, 2, 30);
+	f.config.probes.timeline = 4000;
+	flows[0] = fixture_flow(0, 1, (MTU - HEADER) * 100);
+	run(1, ND_NEVER, ND_SIM_DONE);
+	records = nd_sim_timeline(f.sim, &count, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		if (records[i].kind != ND_SIM_RECORD_SEND || records[i].port != 0 ||
+		    records[i].wire_bytes != MTU)
+			continue;
+		CHECK(sent == 0 || records[i].time_ps - last >= FULL_PS);
+		CHECK(sent == 0 || sent >= 30 || records[i].time_ps - last == FULL_PS);
+		last = records[i].time_ps;
+		sent++;
+	}
+	CHECK_EQ(sent, 100);
+	CHECK(nd_sim_rows(f.sim, NULL)->received_ps <=
+	      nd_sim_rows(f.sim, NULL)->best_ps * 101 / 100);
+	nd_sim_free(f.sim);
+}
+
+/* E-N10: the window that fills the path is the bandwidth-delay product. */
+TEST(ndp__throughput_grows_with_the_window)
+{
+	double rates[21];
+
+	for (uint32_t window = 1; window <= 20; window += window < 4 ? 1 : 4) {
+		begin(0, 2, window);
+		f.config.receive_delay.fixed_ps = 20 * USEC_PS;
+		flows[0] = fixture_flow(0, 1, ND_FLOW_ENDLESS);
+		run(1, 4000 * USEC_PS, ND_SIM_UNTIL);
+		rates[window] = (double)nd_sim_rows(f.sim, NULL)->payload_bytes * 8 / 4e-3 / 10e9;
+		nd_sim_free(f.sim);
+	}
+	/* Round trip 56 us: eight packets of 7.2 us. */
+	CHECK(rates[1] < 0.2 && rates[2] > 1.8 * rates[1] && rates[3] > 1.4 * rates[2]);
+	CHECK(rates[4] < 0.7);
+	CHECK(rates[8] > 0.95 && rates[16] > 0.97 && rates[20] > 0.97);
+}
+
+/* E-N16, R-NTP-14, R-NCC-01: an incast ends within 2 % of the optimum, fairly, without timeouts. */
+TEST(ndp__incast)
+{
+	enum { SENDERS = 60 };
+	nd_ps best = SENDERS * UINT64_C(50) * FULL_PS, first = ND_NEVER;
+
+	begin(8, 0, 23);
+	flows[0] = fixture_flow(0, 3, UINT64_C(50) * (MTU - HEADER));
+	nd_traffic_incast(flows, 128, SENDERS, &flows[0], 1);
+	run(SENDERS, ND_NEVER, ND_SIM_DONE);
+	for (uint32_t i = 0; i < SENDERS; i++)
+		first = nd_min_u64(first, nd_sim_rows(f.sim, NULL)[i].received_ps);
+	CHECK(last_received(SENDERS) >= best);
+	CHECK(last_received(SENDERS) <= best + best / 50 + 50 * USEC_PS);
+	CHECK(first * 12 / 10 >= last_received(SENDERS));
+	for (uint32_t h = 0; h < 128; h++) {
+		const struct nd_ndp_counters *c =
+			(const struct nd_ndp_counters *)(const void *)
+				nd_sim_engine_counters(f.sim, h, 0);
+
+		CHECK_EQ(c->timeouts, 0);
+	}
+	nd_sim_free(f.sim);
+}
+
+/* E-N28, E-N05: a permutation fills the fabric. */
+TEST(ndp__permutation)
+{
+	struct nd_flow pattern = fixture_flow(0, 0, ND_FLOW_ENDLESS);
+	uint64_t before, after;
+
+	begin(4, 0, 30);
+	pattern.background = 1;
+	nd_traffic_permutation(flows, 16, &pattern, 1);
+	fixture_sim(&f, flows, 16);
+	CHECK_EQ(nd_sim_run(f.sim, 1000 * USEC_PS), ND_SIM_UNTIL);
+	before = nd_sim_counters(f.sim)->payload_bytes;
+	CHECK_EQ(nd_sim_run(f.sim, 3000 * USEC_PS), ND_SIM_UNTIL);
+	fixture_audit(f.sim);
+	after = nd_sim_counters(f.sim)->payload_bytes;
+	CHECK((double)(after - before) * 8 / 16 / 2e-3 >= 0.96 * 10e9);
+	nd_sim_free(f.sim);
+}
+
+/* An echo over one connection: request there, reply back, both counted. */
+TEST(ndp__echo)
+{
+	const struct nd_flow_row *row;
+
+	begin(0, 2, 30);
+	flows[0] = fixture_flow(0, 1, 1000);
+	flows[0].kind = ND_FLOW_ECHO;
+	flows[0].reply_bytes = 200000;
+	run(1, ND_NEVER, ND_SIM_DONE);
+	row = nd_sim_rows(f.sim, NULL);
+	CHECK(row->received_ps < row->done_ps);
+	CHECK(row->done_ps >= row->best_ps && row->done_ps <= row->best_ps * 102 / 100);
+	nd_sim_free(f.sim);
+}
+
+/* E-X04: one percent of loss on every link of a host: all that was to arrive does, in time. */
+TEST(ndp__loss)
+{
+	struct nd_sim_change change = { .kind = ND_SIM_CHANGE_LOSS, .both_ways = 1,
+					.value = (UINT64_C(1) << 32) / 100 };
+
+	begin(4, 0, 30);
+	f.config.changes = &change;
+	f.config.change_count = 1;
+	for (uint32_t i = 0; i < 15; i++)
+		flows[i] = fixture_flow(i + 1, 0, 300000);
+	run(15, ND_NEVER, ND_SIM_DONE);
+	CHECK(nd_sim_counters(f.sim)->lost_packets > 5);
+	for (uint32_t i = 0; i < 15; i++)
+		CHECK_EQ(nd_sim_rows(f.sim, NULL)[i].state, ND_FLOW_DONE);
+	nd_sim_free(f.sim);
+}
+
+/* E-X05: every packet, trimmed and returned ones too, as bytes and back; the run stays the same. */
+TEST(ndp__wire_check)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t check = 0; check < 2; check++) {
+		begin(4, 0, 30);
+		queue.headers.bytes = 2000;
+		f.config.wire_check = check;
+		for (uint32_t i = 0; i < 15; i++)
+			flows[i] = fixture_flow(i + 1, 0, 400000);
+		run(15, ND_NEVER, ND_SIM_DONE);
+		CHECK_STR(nd_sim_error(f.sim), "");
+		CHECK(nd_sim_counters(f.sim)->bounced_packets > 0);
+		CHECK(!check || nd_sim_trace_hash(f.sim) == hash);
+		hash = nd_sim_trace_hash(f.sim);
+		nd_sim_free(f.sim);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
