@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick swarm fuzz \
-	bench bench-check lint clean
+	bench bench-check bench-sim lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -45,6 +45,9 @@ build-sanitize: $(VENV)/ready
 test-c: build-gcc build-clang ## C tests under gcc and clang
 	meson test -C build-gcc --print-errorlogs
 	meson test -C build-clang --print-errorlogs
+	ninja -C build-gcc csrc/bench_sim && ninja -C build-clang csrc/bench_sim
+	test "$$(build-gcc/csrc/bench_sim 4 9000 500 | grep -o 'hash=.*')" = \
+		"$$(build-clang/csrc/bench_sim 4 9000 500 | grep -o 'hash=.*')"
 
 test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
@@ -85,6 +88,12 @@ bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, tar
 
 bench-check: build-gcc ## Instruction counts against their gates
 	python tests/tools/bench.py --check
+
+bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace hash under two compilers
+	ninja -C build-gcc csrc/bench_sim
+	for run in "12 9000 10000" "16 9000 4000" "32 9000 600" "12 1500 1500"; do \
+		build-gcc/csrc/bench_sim $$run; \
+	done
 
 lint: dev ## ruff and mypy
 	ruff check .
