@@ -2,30 +2,46 @@
 /*
  * What an idle connection or peer costs in memory: the difference that one more makes.
  *
- *	bench_state homa-peer    prints bytes
+ *	bench_state homa-peer|ndp-connection    prints bytes
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "transport/homa.h"
+#include "transport/ndp.h"
 
+#define LINK_BPS UINT64_C(10000000000)
 #define MORE 1000
 
 static size_t homa_peer(void)
 {
-	struct nd_homa_config config = nd_homa_config_default(UINT64_C(10000000000), 1500);
+	struct nd_homa_config config = nd_homa_config_default(LINK_BPS, 1500);
 	size_t before = nd_homa_ops.bytes(&config);
 
 	config.peers_max += MORE;
 	return (nd_homa_ops.bytes(&config) - before) / MORE;
 }
 
+static size_t ndp_connection(void)
+{
+	struct nd_ndp_config config = nd_ndp_config_default(LINK_BPS, 1500);
+	size_t before = nd_ndp_ops.bytes(&config);
+
+	config.connections_max += MORE;
+	return (nd_ndp_ops.bytes(&config) - before) / MORE;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "homa-peer") == 0) {
+	const char *name = argc == 2 ? argv[1] : "";
+
+	if (strcmp(name, "homa-peer") == 0) {
 		printf("%zu\n", homa_peer());
-		return 0;
+	} else if (strcmp(name, "ndp-connection") == 0) {
+		printf("%zu\n", ndp_connection());
+	} else {
+		fprintf(stderr, "usage: %s homa-peer|ndp-connection\n", argv[0]);
+		return 2;
 	}
-	fprintf(stderr, "usage: %s homa-peer\n", argv[0]);
-	return 2;
+	return 0;
 }

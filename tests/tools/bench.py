@@ -68,6 +68,7 @@ BENCHES = (
     Bench("phantom queue: one packet", "bench_queue", ("phantom",), gate=70),
     Bench("Homa 100-byte RPC, both ends", "bench_homa", ("rpc",), 3_000, 4_300, 2_000),
     Bench("Homa data packet, both ends", "bench_homa", ("data",), None, 1_320, 2_000, 10),
+    Bench("idle NDP connection", "bench_state", ("ndp-connection",), 512, 670, unit="bytes"),
     Bench("idle Homa peer", "bench_state", ("homa-peer",), 512, unit="bytes"),
 )
 
