@@ -39,6 +39,11 @@ enum nd_ndp_type {
 	ND_NDP_DATA = 1, ND_NDP_ACK, ND_NDP_NACK, ND_NDP_PULL, ND_NDP_CLOSE,
 };
 
+enum {
+	ND_NDP_FLAG_SYN = 1, ND_NDP_FLAG_LAST = 2, ND_NDP_FLAG_FIN = 4, ND_NDP_FLAG_REPLY = 8,
+	ND_NDP_FLAG_RTX = 16, ND_NDP_FLAG_PULL = 32, ND_NDP_FLAG_CONGESTED = 64,
+};
+
 struct nd_ndp_header {
 	uint32_t connection;
 	uint32_t sequence;
@@ -208,6 +213,18 @@ struct nd_ndp_config {
 };
 
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);
+
+struct nd_ndp_usage {
+	uint32_t connections;
+	uint32_t remembered;
+	uint32_t messages;
+	uint32_t receive_messages;
+	uint32_t pulls;
+	uint32_t control;
+	uint32_t peers;
+};
+
+void nd_ndp_usage(const void *endpoint, struct nd_ndp_usage *usage);
 
 enum nd_homa_cutoff_mode {
 	ND_HOMA_CUTOFFS_AUTO, ND_HOMA_CUTOFFS_FIXED, ND_HOMA_CUTOFFS_STATIC,

@@ -213,6 +213,15 @@ class nd_ndp_config(Struct):
     receive_messages_max: int
     control_max: int
 
+class nd_ndp_usage(Struct):
+    connections: int
+    remembered: int
+    messages: int
+    receive_messages: int
+    pulls: int
+    control: int
+    peers: int
+
 class nd_homa_config(Struct):
     mss_bytes: int
     data_header_bytes: int
@@ -596,6 +605,8 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_ndp_config *"], init: object = ...) -> nd_ndp_config: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_ndp_usage *"], init: object = ...) -> nd_ndp_usage: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_homa_config *"], init: object = ...) -> nd_homa_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_homa_usage *"], init: object = ...) -> nd_homa_usage: ...
@@ -705,6 +716,8 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_paths_config[]"], init: object = ...) -> nd_paths_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_ndp_config[]"], init: object = ...) -> nd_ndp_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_ndp_usage[]"], init: object = ...) -> nd_ndp_usage: ...
     @overload
     def new(self, cdecl: Literal["struct nd_homa_config[]"], init: object = ...) -> nd_homa_config: ...
     @overload
@@ -832,6 +845,8 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_ndp_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_ndp_config: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_ndp_usage[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_ndp_usage: ...
+    @overload
     def from_buffer(self, cdecl: Literal["struct nd_homa_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_homa_config: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_homa_usage[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_homa_usage: ...
@@ -945,6 +960,13 @@ class Lib:
     ND_NDP_NACK: Final[int]
     ND_NDP_PULL: Final[int]
     ND_NDP_CLOSE: Final[int]
+    ND_NDP_FLAG_SYN: Final[int]
+    ND_NDP_FLAG_LAST: Final[int]
+    ND_NDP_FLAG_FIN: Final[int]
+    ND_NDP_FLAG_REPLY: Final[int]
+    ND_NDP_FLAG_RTX: Final[int]
+    ND_NDP_FLAG_PULL: Final[int]
+    ND_NDP_FLAG_CONGESTED: Final[int]
     ND_HOMA_DATA: Final[int]
     ND_HOMA_GRANT: Final[int]
     ND_HOMA_RESEND: Final[int]
@@ -1030,6 +1052,7 @@ class Lib:
     ND_SIM_RECORD_BOUNCE: Final[int]
     ND_SIM_RECORD_LOSE: Final[int]
     def nd_ndp_config_default(self, a0: int, a1: int, /) -> nd_ndp_config: ...
+    def nd_ndp_usage(self, a0: CData, a1: nd_ndp_usage | Null, /) -> None: ...
     def nd_homa_config_default(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_config_paper(self, a0: int, a1: int, /) -> nd_homa_config: ...
     def nd_homa_usage(self, a0: CData, a1: nd_homa_usage | Null, /) -> None: ...

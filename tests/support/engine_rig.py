@@ -74,6 +74,7 @@ class Endpoint:
         if not rig:
             raise ValueError(ffi.string(error.text).decode())
         self._rig: nd_rig_endpoint = ffi.gc(rig, lib.nd_rig_endpoint_free)
+        self._ops = ops
         self._events = ffi.new("struct nd_event[]", EVENTS_MAX)
         self._payloads: list[CData] = []
         self.handle = handle
@@ -134,6 +135,13 @@ class Endpoint:
         """What is wrong, or None."""
         wrong = lib.nd_rig_endpoint_audit(self._rig)
         return ffi.string(wrong).decode() if wrong else None
+
+    def counter(self, name: str) -> int:
+        """One of the engine's counters."""
+        words = lib.nd_rig_endpoint_counters(self._rig)
+        table = self._ops.counters_table
+        names = [ffi.string(table.texts[i].name).decode() for i in range(table.count)]
+        return words[names.index(name)]
 
     def rx_used(self) -> int:
         """Bytes of receive memory that are out."""
