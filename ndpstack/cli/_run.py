@@ -97,9 +97,13 @@ def _print(
         f"{file.scenario.title or file.name}  (seed {file.scenario.seed}, "
         f"{simulation.plan.network.hosts:,} hosts, trace {result.trace_hash:016x})"
     )
+    ended = f"{result.finished:,} of {result.flows:,} flows ended"
+    if result.flows == 0:
+        ended = f"{result.background:,} flows without an end"
+    speed = hops / max(wall_s, 1e-9) / 1e6
     print(
-        f"{result.finished:,} of {result.flows:,} flows ended by {format_time(result.time_ps)}; "
-        f"{hops:,} packet-hops in {wall_s:.2f} s, {hops / max(wall_s, 1e-9) / 1e6:.1f} M/s"
+        f"{ended} by {format_time(result.time_ps)}; "
+        f"{hops:,} packet-hops in {wall_s:.2f} s, {speed:.1f} M/s"
     )
     for table in result_tables(result):
         print(f"\n{table}")

@@ -156,7 +156,7 @@ def _unfinished(result: Result) -> Table:
 
 def result_tables(result: Result) -> list[Table]:
     """The tables that say something about this result."""
-    tables = [_flows(result)]
+    tables = [_flows(result)] if result.fct_us else []
     if len(result.slowdown_by_size) > 1:
         tables.append(_sizes(result))
     tables.append(_goodput(result))
