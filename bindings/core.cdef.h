@@ -108,6 +108,54 @@ struct nd_packet {
 	};
 };
 
+extern const struct nd_counters_table nd_wire_counters_table;
+
+struct nd_frame_config {
+	uint16_t ndp_port;
+	uint16_t homa_port;
+	uint16_t source_port_first;
+	uint16_t source_port_count;
+	uint8_t dscp_data;
+	uint8_t dscp_trimmable;
+	uint8_t dscp_trimmed;
+	uint8_t dscp_trimmed_last_hop;
+	uint8_t dscp_control;
+	uint8_t dscp_homa[8];
+	uint8_t pcp[8];
+	uint8_t hop_limit;
+	uint8_t framing_bytes;
+	uint8_t verify;
+	bool homa_in_udp;
+	bool homa_checksum;
+};
+
+struct nd_frame_peer {
+	uint8_t source_mac[6];
+	uint8_t target_mac[6];
+	uint8_t source[16];
+	uint8_t target[16];
+	uint16_t vlan;
+};
+
+struct nd_frame_trim {
+	uint32_t size;
+	uint8_t dscp;
+	uint8_t pcp;
+	uint8_t location;
+};
+
+enum nd_wire_error { ND_WIRE_OK, ... };
+
+struct nd_frame_config nd_frame_config_default(void);
+uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+			 const struct nd_packet *packet, uint8_t *out, uint32_t room);
+enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,
+		    struct nd_frame_peer *peer, struct nd_packet *packet);
+uint32_t nd_frame_trim(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
+		       const struct nd_frame_trim *trim);
+uint32_t nd_frame_bounce(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
+			 const struct nd_frame_trim *trim);
+
 /* ---- transport ---- */
 enum nd_command_kind {
 	ND_COMMAND_LISTEN, ND_COMMAND_UNLISTEN, ND_COMMAND_CONNECT, ND_COMMAND_SEND,

@@ -10,4 +10,5 @@
 #include "sim/traffic.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
+#include "wire/frame.h"
 #include "wire/packet.h"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -198,8 +199,23 @@ def ffi_lines(structs: list[str]) -> Iterator[str]:
     yield from overload_lines("from_buffer", arrays, data)
 
 
+def _unshadow(line: str, shadowed: list[str]) -> str:
+    """A method's types under names that no method has."""
+    head, paren, types = line.partition("(")
+    for name in shadowed:
+        types = re.sub(rf"\b{name}\b", f"_{name}", types)
+    return head + paren + types
+
+
 def lib_lines(declarations: dict[str, tuple[object, int]]) -> Iterator[str]:
     """The class of the lib object."""
+    functions = {key.partition(" ")[2] for key in declarations if key.startswith("function ")}
+    shadowed = sorted(
+        functions & {key.partition(" ")[2] for key in declarations if key.startswith("struct ")}
+    )
+    # Within the class a method's name hides the struct's.
+    yield from (f"_{name} = {name}" for name in shadowed)
+    yield ""
     yield "class Lib:"
     yield '    """Functions, variables and constants of the core."""'
     yield ""
@@ -214,7 +230,8 @@ def lib_lines(declarations: dict[str, tuple[object, int]]) -> Iterator[str]:
     for key, (tp, _) in declarations.items():
         kind, name = key.split(" ", 1)
         if kind == "function" and isinstance(tp, model.BaseFunctionType):
-            yield from function_lines(name, tp)
+            for line in function_lines(name, tp):
+                yield _unshadow(line, shadowed)
 
 
 def stub(cdef: str) -> str:
