@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HOSTS = (1, 2, 3)
 PORT = 7
+RESEND_ALL = 2**32 - 1
 RX_BYTES = 1 << 18
 MS = 1_000_000
 SIZE_MAX = 60_000
@@ -48,6 +49,8 @@ class Rpc:
     """The server's name for it, from the moment it executes."""
     reply: bytes | None = None
     reply_ended: str | None = None
+    """What the server was told, once."""
+    refused: bool = False
 
 
 @dataclass
@@ -129,7 +132,10 @@ class HomaMachine(RuleBasedStateMachine):
         return [
             key
             for key, rpc in self.rpcs.items()
-            if rpc.handle is not None and rpc.reply is None and rpc.reply_ended is None
+            if rpc.handle is not None
+            and rpc.reply is None
+            and rpc.reply_ended is None
+            and not rpc.refused
         ]
 
     @precondition(lambda self: self.waiting())
@@ -147,7 +153,8 @@ class HomaMachine(RuleBasedStateMachine):
         if result == 0:
             rpc.reply = payload
         else:
-            rpc.reply_ended = "refused"
+            # The client gave up; the event that says so is still to be looked at.
+            rpc.refused = True
 
     def outstanding(self) -> list[RpcKey]:
         """RPCs whose client waits."""
@@ -269,21 +276,28 @@ class HomaMachine(RuleBasedStateMachine):
             unscheduled = min(self.config.rtt_bytes, header.message_bytes)
             end = header.offset + packet.payload_bytes
             assert end <= max(unscheduled, self.message(packet).granted)
-        elif packet.type == lib.ND_HOMA_GRANT:
+        else:
             window = self.config.window_bytes or self.config.rtt_bytes
             arrived = self.message(packet).arrived.count(1)
-            assert header.offset <= max(arrived + window, self.config.rtt_bytes)
+            assert self.granted_by(packet) <= max(arrived + window, self.config.rtt_bytes)
+
+    def granted_by(self, packet: nd_packet) -> int:
+        """Bytes that a control packet lets its receiver send; a RESEND asks for granted ones."""
+        header = packet.homa
+        if packet.type == lib.ND_HOMA_GRANT:
+            return header.offset
+        if packet.type == lib.ND_HOMA_RESEND and header.length != RESEND_ALL:
+            return header.offset + header.length
+        return 0
 
     def note_arrival(self, arriving: Packet) -> None:
         """What reaches the other end."""
         packet = arriving.unpack()
-        if packet.type == lib.ND_HOMA_GRANT:
-            message = self.message(packet)
-            message.granted = max(message.granted, packet.homa.offset)
-        elif packet.type == lib.ND_HOMA_DATA:
+        message = self.message(packet)
+        message.granted = max(message.granted, self.granted_by(packet))
+        if packet.type == lib.ND_HOMA_DATA:
             end = packet.homa.offset + packet.payload_bytes
-            ones = bytes([1]) * packet.payload_bytes
-            self.message(packet).arrived[packet.homa.offset : end] = ones
+            message.arrived[packet.homa.offset : end] = bytes([1]) * packet.payload_bytes
 
     def usage(self, endpoint: Endpoint) -> nd_homa_usage:
         """What an endpoint holds."""
