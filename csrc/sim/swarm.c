@@ -12,7 +12,7 @@
 #define EVENTS_MAX 5000000        /* of one run; more is a storm */
 #define SETTLE_NS (20 * ND_SEC)   /* all that is outstanding ends within it */
 #define SETTLE_RTTS 500           /* ... and so many round trips */
-#define REST_NS (60 * ND_SEC)     /* everything is at rest within it */
+#define REST_NS (300 * ND_SEC)    /* everything is at rest within it */
 #define NETWORK_AUDIT_EVENTS 4096 /* between two audits of every queue */
 
 struct nd_swarm *nd_swarm_new(void)

@@ -2,8 +2,9 @@
 /*
  * Credit of NDP (R-NTP-02): a packet is sent for a pull, or is one of the first window, or of the
  * first of a new train: behind a LAST the receiver pulls nothing, so what follows has a window of
- * its own, less what is still on the wire. Beyond that only what the engine itself counts as repair of a
- * loss: what came back from a switch, and headers that ask for a pull that got lost.
+ * its own; what is still on the wire defers as much of it until it is acknowledged. Beyond that only
+ * what the engine itself counts as repair of a loss: what came back from a switch, and headers that
+ * ask for a pull that got lost.
  */
 #include "sim/swarm_check.h"
 
@@ -72,6 +73,10 @@ static void note_train(const struct nd_swarm *swarm, struct nd_swarm_flow *flow,
 
 	if (packet->ndp.sequence < flow->next)
 		return;
+	if (flow->ended) {
+		flow->train = packet->ndp.sequence;
+		flow->deferred = (uint32_t)nd_min_u64(outstanding, window);
+	}
 	if (flow->ended && outstanding < window)
 		flow->allowed = nd_max_u64(flow->allowed, flow->sent + window - outstanding +
 								  flow->pulled_since);
@@ -105,6 +110,10 @@ static void note_ack(struct nd_swarm_flow *flow, uint32_t sequence)
 		return;
 	flow->seen[sequence / 8] |= bit;
 	flow->acked++;
+	if (flow->deferred && sequence < flow->train) {
+		flow->deferred--;
+		flow->allowed++;
+	}
 }
 
 void nd_swarm_check_ndp_received(struct nd_swarm *swarm, uint32_t host,

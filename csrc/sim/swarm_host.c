@@ -329,8 +329,8 @@ static void arm(struct nd_swarm *swarm, uint32_t index)
 	nd_ns at = next_deadline(host);
 	nd_ns now = swarm->loop.now;
 
-	/* Due already: only the link can be what holds it up, and the link will run the host. */
-	if (at <= now && host->nic_busy)
+	/* Due still after its timers ran: the link is what holds it up, and will run the host. */
+	if (at <= now && host->nic_busy && host->spin_at == now)
 		return;
 	if (at == ND_NEVER)
 		return;
