@@ -51,7 +51,7 @@ struct nd_ndp_header {
 		uint32_t pull;
 		struct {
 			uint16_t service;
-			uint16_t reserved;
+			uint16_t base;
 		};
 	};
 	uint32_t message_bytes;

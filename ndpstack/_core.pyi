@@ -87,7 +87,7 @@ class nd_ndp_header(Struct):
     sequence: int
     pull: int
     service: int
-    reserved: int
+    base: int
     message_bytes: int
     offset: int
     message: int

@@ -63,7 +63,7 @@ static void check_ndp(const struct nd_packet *packet)
 	check("sequence", 0, ndp->sequence);
 	if (packet->type == ND_NDP_DATA) {
 		check("service", 0, ndp->service);
-		check("reserved", 0, 0);
+		check("base", 0, ndp->base);
 	} else if (packet->type != ND_NDP_CLOSE) {
 		check("pull", 0, ndp->pull);
 	}

@@ -113,7 +113,7 @@ enum nd_ndp_state {
 	X(bounces_resent, "Returned packets sent again at once.") \
 	X(congested_received, "DATA packets whose sender's own link is the bottleneck.") \
 	X(timeouts, "Packets taken for lost because no feedback came.") \
-	X(solicits_sent, "Headers sent to ask for a pull that did not come.") \
+	X(solicits_sent, "Headers and packets sent to ask for a pull that did not come.") \
 	X(keepalives_sent, "Empty packets sent on idle connections.") \
 	X(connections_opened, "Connections opened by this host.") \
 	X(connections_accepted, "Connections opened by peers.") \
@@ -142,6 +142,7 @@ enum nd_ndp_state {
 	X(bad_connection, "Packets dropped because of an impossible connection id.") \
 	X(bad_length, "DATA packets dropped because offset or length did not fit the message.") \
 	X(bad_message, "DATA packets dropped because the message number was impossible.") \
+	X(state_lost, "Connections reset because the peer had ACKs for what never arrived here.") \
 	X(bad_fin, "DATA packets dropped because they lay behind the FIN.") \
 	X(too_long, "Connections reset because a message exceeded message_bytes_max.")
 ND_COUNTERS_STRUCT(nd_ndp_counters, ND_NDP_COUNTERS);

@@ -145,14 +145,19 @@ static int do_close(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	return 0;
 }
 
+static void reset(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	ndp->counters.connections_reset++;
+	nd_ndp_connection_abort(ndp, connection, -ECONNABORTED, ND_NDP_CLOSE_RESET, false, now);
+}
+
 static int do_reset(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 {
 	struct nd_ndp_connection *connection = find_own(ndp, command);
 
 	if (!connection || !nd_ndp_is_live(connection))
 		return -ENOENT;
-	ndp->counters.connections_reset++;
-	nd_ndp_connection_abort(ndp, connection, -ECONNABORTED, ND_NDP_CLOSE_RESET, false, now);
+	reset(ndp, connection, now);
 	return 0;
 }
 
@@ -197,16 +202,6 @@ static int do_paths(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 
 /* ---- applications ---- */
 
-static void detach_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
-{
-	if (nd_ndp_is_live(connection)) {
-		ndp->counters.connections_reset++;
-		nd_ndp_connection_abort(ndp, connection, -ECONNABORTED, ND_NDP_CLOSE_RESET, false,
-					now);
-	}
-	nd_ndp_incoming_reclaim(ndp, connection);
-}
-
 static bool is_of(const struct nd_ndp *ndp, uint32_t slot, uint16_t app)
 {
 	return ndp->connections.next[slot] == ND_POOL_USED &&
@@ -223,14 +218,16 @@ static int do_detach(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 			close_listener(ndp, listener);
 	}
 	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
-		if (is_of(ndp, slot, command->app))
-			detach_connection(ndp, nd_ndp_connection_at(ndp, slot), now);
+		struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
+
+		if (is_of(ndp, slot, command->app) && nd_ndp_is_live(connection))
+			reset(ndp, connection, now);
 	}
+	/* Messages can be taken back once no event names them. */
 	nd_ndp_event_forget(ndp, command->app);
 	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
 		if (!is_of(ndp, slot, command->app))
 			continue;
-		/* Messages whose event had no taker have just become the application's. */
 		nd_ndp_incoming_reclaim(ndp, nd_ndp_connection_at(ndp, slot));
 		nd_ndp_connection_try_free(ndp, nd_ndp_connection_at(ndp, slot));
 	}

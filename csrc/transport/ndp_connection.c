@@ -220,8 +220,8 @@ void nd_ndp_connection_finish(struct nd_ndp *ndp, struct nd_ndp_connection *conn
 	connection->state = ND_NDP_CLOSING;
 	if (nd_ndp_has_unsent(connection))
 		return; /* the last packet carries it */
+	nd_ndp_send_begin_train(ndp, connection);
 	connection->empty_due = true;
-	connection->push = (uint16_t)nd_max_u32(connection->push, 1);
 	nd_ndp_send_schedule(ndp, connection);
 }
 

@@ -134,6 +134,7 @@ void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now)
 		connection = nd_ndp_connection_at(ndp, slot);
 		connection->pulled++;
 		connection->active = now;
+		connection->repulls = 0;
 		nd_ndp_control_pull(ndp, connection);
 	}
 }

@@ -56,6 +56,7 @@ void nd_ndp_event_message(struct nd_ndp *ndp, struct nd_ndp_message *message)
 
 void nd_ndp_event_incoming(struct nd_ndp *ndp, struct nd_ndp_incoming *incoming)
 {
+	incoming->reported = true;
 	append(ndp, TAG_INCOMING, nd_pool_index(&ndp->incoming, incoming));
 }
 
@@ -143,6 +144,7 @@ static void finish(struct nd_ndp *ndp, uint32_t event)
 		nd_ndp_message_done(ndp, index);
 		break;
 	default:
+		nd_ndp_incoming_at(ndp, index)->reported = false;
 		if (!ndp->has_rx)
 			nd_ndp_incoming_release(ndp, connection,
 						nd_ndp_incoming_at(ndp, index)->number);

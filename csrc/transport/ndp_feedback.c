@@ -40,6 +40,7 @@ static void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		nd_ndp_peer_measured(nd_ndp_peer_at(ndp, connection->peer),
 				     (nd_ns)(uint32_t)(nd_ndp_stamp(now) - sent->stamp) << 6);
 	connection->backoff = 0;
+	connection->progress = now;
 	connection->credit = (uint16_t)(connection->credit + connection->owed);
 	connection->owed = 0;
 	connection->expected++;
@@ -70,6 +71,7 @@ static void take_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, 
 		return;
 	}
 	connection->pull_seen = counter;
+	connection->progress = ndp->clock;
 	connection->expected = (uint16_t)(connection->expected -
 					  nd_min_u32(connection->expected, count));
 	ndp->counters.pulls_received += count;
@@ -110,6 +112,8 @@ static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		connection->flying--;
 	}
 	sent->state = ND_NDP_ACKED;
+	if (connection->deferred && (int32_t)(sequence - connection->train) < 0)
+		nd_ndp_send_continue_train(ndp, connection);
 	if (sent->message != ND_NDP_SLOT_NONE)
 		nd_ndp_message_acked(ndp, nd_ndp_message_at(ndp, sent->message), sent->offset);
 	if (sequence == connection->base)

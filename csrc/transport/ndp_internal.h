@@ -89,6 +89,7 @@ struct nd_ndp_incoming {
 	uint32_t next;            /* of the connection */
 	uint32_t event;           /* next event */
 	bool complete;
+	bool reported;            /* its event is queued */
 };
 
 /* ---- peers ---- */
@@ -128,6 +129,7 @@ struct nd_ndp_connection {
 	uint16_t waiting;
 	uint16_t credit;     /* pulls received and not used */
 	uint16_t push;       /* packets that may go without a pull */
+	uint16_t deferred;   /* of the first window: pushed as the train before is acknowledged */
 	uint16_t expected;   /* ACKs and NACKs whose pull has not come */
 	uint16_t owed;       /* packets lost in silence: credit when the peer is heard again */
 	uint16_t resend_head, resend_tail; /* WAITING packets in order */
@@ -143,6 +145,8 @@ struct nd_ndp_connection {
 	bool solicit_due;    /* a header is to be sent in place of a packet */
 	uint8_t list;        /* enum nd_ndp_list */
 	bool blocked;        /* waits for receive memory */
+	bool blocked_single; /* ... for a message of one packet */
+	uint32_t train;      /* first sequence of the train under way */
 	uint32_t syn_end;    /* sequences below belong to the first window */
 	uint32_t fin;        /* own FIN's sequence, ND_NONE before it is sent */
 	uint32_t messages_head, messages_tail; /* not fully acknowledged */
@@ -166,6 +170,7 @@ struct nd_ndp_connection {
 	uint32_t withheld_bytes; /* ... and what they would release */
 	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
 	uint64_t numbers_done; /* bit i: message number_base + i is */
+	uint64_t numbers_open; /* ... has a record: it arrives or is not released */
 	uint32_t blocked_next, blocked_prev;
 	uint64_t blocked_number; /* lowest message that waits, ... */
 	uint32_t blocked_bytes;  /* ... and its length */
@@ -182,6 +187,7 @@ struct nd_ndp_connection {
 	/* Times. */
 	nd_ns timer;         /* armed for, ND_NEVER when not */
 	nd_ns alive;         /* last sign of the peer, or when we began to wait for it */
+	nd_ns progress;      /* last answer or pull that was new, or packet that asked for one */
 	nd_ns active;        /* last arrival or pull of the receiving direction */
 	nd_ns linger;        /* CLOSE's deadline; in time-wait: its end */
 	nd_ns message_deadline; /* no message's is earlier */
@@ -423,6 +429,14 @@ void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection 
 
 /* ---- ndp_send.c ---- */
 
+/*
+ * Nothing was waiting to be sent: what is queued next begins a train, with a first window of its
+ * own. The peer has been told LAST and pulls nothing more, so what the packets still out leave no
+ * room for follows as they are acknowledged.
+ */
+void nd_ndp_send_begin_train(const struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* A packet of the train before is acknowledged: one of this one may go, if the window has room. */
+void nd_ndp_send_continue_train(const struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 /* Puts the connection where transmit finds it, if it has something to send. */
 void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 /* Takes it out of the list it is in. */

@@ -4,19 +4,6 @@
 
 #include <errno.h>
 
-/* Nothing was waiting to be sent: this message begins a train, with a first window of its own. */
-static void begin_train(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
-{
-	uint32_t used = (uint32_t)connection->flying + connection->waiting + connection->credit;
-	uint32_t window = ndp->config.initial_window;
-
-	if (connection->next == 0)
-		connection->syn_end = window;
-	else if (connection->heard)
-		connection->syn_end = nd_min_u32(connection->syn_end, connection->next);
-	connection->push = (uint16_t)(used < window ? window - used : 0);
-}
-
 static void link_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			 struct nd_ndp_message *message)
 {
@@ -80,7 +67,7 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	};
 	command->message = message->number;
 	if (!nd_ndp_has_unsent(connection))
-		begin_train(ndp, connection);
+		nd_ndp_send_begin_train(ndp, connection);
 	link_message(ndp, connection, message);
 	connection->message_count++;
 	connection->backlog += message->bytes;

@@ -155,6 +155,16 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	}
 }
 
+/* The peer has ACKs for more than we have: an earlier life of ours gave them, and had the data. */
+static bool has_lost_state(const struct nd_ndp_connection *connection,
+			   const struct nd_packet *packet)
+{
+	uint32_t sequence = packet->ndp.sequence;
+	uint32_t base = sequence - (uint16_t)(sequence - packet->ndp.base);
+
+	return (int32_t)(base - connection->arrived) > 0;
+}
+
 static void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		    const struct nd_packet *packet, nd_ns now)
 {
@@ -165,6 +175,12 @@ static void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	ndp->counters.congested_received += (packet->flags & ND_NDP_FLAG_CONGESTED) != 0;
 	connection->active = now;
 	connection->repulls = 0;
+	if (has_lost_state(connection, packet)) {
+		ndp->counters.state_lost++;
+		nd_ndp_connection_abort(ndp, connection, -ECONNRESET, ND_NDP_CLOSE_UNKNOWN, false,
+					now);
+		return;
+	}
 	if (has_arrived(ndp, connection, packet->ndp.sequence)) {
 		answer_duplicate(ndp, connection, packet, now);
 	} else if (packet->ndp.sequence - connection->arrived >= ndp->config.window_packets) {
@@ -256,7 +272,7 @@ static void on_stranger(struct nd_ndp *ndp, const struct nd_packet *packet, nd_n
 {
 	uint8_t flags = packet->flags & (ND_NDP_FLAG_SYN | ND_NDP_FLAG_REPLY);
 
-	if (packet->type == ND_NDP_DATA && flags == ND_NDP_FLAG_SYN) {
+	if (packet->type == ND_NDP_DATA && flags == ND_NDP_FLAG_SYN && packet->ndp.base == 0) {
 		uint32_t slot = nd_ndp_connection_accept(ndp, packet);
 
 		if (slot != ND_NONE)

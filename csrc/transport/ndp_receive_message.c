@@ -10,6 +10,10 @@
  * 2. A message holds memory from its first packet or header on, so one that has begun can end.
  *    Without memory a packet counts as trimmed. Its pull is withheld only while no other message
  *    of the connection has begun, or that one would starve for the credit.
+ * 3. Messages of several packets begin in the order of their numbers, which is the order they are
+ *    sent in. So whatever has begun has been sent once, and the peer, who resends before it sends
+ *    anew, cannot spend all pulls on messages that wait for the memory of one that cannot end.
+ *    Messages of one packet end as they begin, and may overtake.
  */
 #include "transport/ndp_internal.h"
 
@@ -40,16 +44,26 @@ static void mark_done(struct nd_ndp_connection *connection, uint64_t number)
 
 	nd_assert(distance < ND_NDP_MESSAGE_WINDOW);
 	connection->numbers_done |= UINT64_C(1) << distance;
+	connection->numbers_open &= ~(UINT64_C(1) << distance);
 	while (connection->numbers_done & 1) {
 		connection->numbers_done >>= 1;
+		connection->numbers_open >>= 1;
 		connection->number_base++;
 	}
+}
+
+/* True when every message before this one has a record or is done. */
+static bool is_in_order(const struct nd_ndp_connection *connection, uint64_t number)
+{
+	uint64_t before = (UINT64_C(1) << (number - connection->number_base)) - 1;
+
+	return ((connection->numbers_done | connection->numbers_open) & before) == before;
 }
 
 /* ---- connections that wait for memory ---- */
 
 static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			  uint64_t number, uint32_t bytes)
+			  uint64_t number, uint32_t bytes, bool single)
 {
 	uint32_t slot = nd_ndp_slot(ndp, connection);
 	uint32_t *head = &ndp->blocked[connection->app % ND_NDP_BLOCKED_BUCKETS];
@@ -59,6 +73,7 @@ static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		return;
 	connection->blocked_number = number;
 	connection->blocked_bytes = bytes;
+	connection->blocked_single = single;
 	if (connection->blocked)
 		return;
 	connection->blocked = true;
@@ -87,9 +102,13 @@ void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection 
 
 /* ---- records ---- */
 
-/* A record and memory for a message: 0, -EAGAIN (too many unreleased), -ENOBUFS, -ENOMEM. */
+/*
+ * A record and memory for a message: 0, -EINPROGRESS (not its turn), -EAGAIN (too many unreleased),
+ * -ENOBUFS, -ENOMEM.
+ */
 static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			uint64_t number, uint32_t bytes, struct nd_ndp_incoming **out)
+			uint64_t number, uint32_t bytes, bool single,
+			struct nd_ndp_incoming **out)
 {
 	struct nd_ndp_incoming *incoming;
 	uint8_t *memory = NULL;
@@ -97,6 +116,8 @@ static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 
 	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW)
 		return -EAGAIN;
+	if (!single && !is_in_order(connection, number))
+		return -EINPROGRESS;
 	index = nd_pool_get(&ndp->incoming);
 	if (index == ND_NONE) {
 		ndp->counters.receive_messages_full++;
@@ -119,6 +140,7 @@ static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 		.anchor_offset = ND_NONE,
 	};
 	connection->incoming = index;
+	connection->numbers_open |= UINT64_C(1) << (number - connection->number_base);
 	*out = incoming;
 	return 0;
 }
@@ -216,14 +238,10 @@ static enum nd_ndp_stored abandon(struct nd_ndp *ndp, struct nd_ndp_connection *
 	if (packet->ndp.message_bytes == 0 || is_done(connection, number) ||
 	    find_record(ndp, connection->delivered, number))
 		return ND_NDP_STORED;
-	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW) {
-		enter_blocked(ndp, connection, number, 0);
+	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW)
 		return ND_NDP_NO_ROOM;
-	}
 	ndp->counters.messages_abandoned++;
 	mark_done(connection, number);
-	if (connection->blocked && connection->blocked_number == number)
-		connection->blocked_bytes = 0;
 	if (incoming) {
 		uint32_t index = nd_pool_index(&ndp->incoming, incoming);
 
@@ -270,6 +288,8 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 {
 	struct nd_ndp_incoming *incoming;
 	uint64_t number;
+	bool single;
+	int rc;
 
 	if (packet->flags & ND_NDP_FLAG_VOID) {
 		if (packet->payload_bytes == 0)
@@ -293,8 +313,11 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 		ndp->counters.bad_message++; /* whole already: no new sequence can be part of it */
 		return ND_NDP_REFUSED;
 	}
-	if (open_message(ndp, connection, number, packet->ndp.message_bytes, &incoming) != 0) {
-		enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
+	single = packet->payload_bytes == packet->ndp.message_bytes;
+	rc = open_message(ndp, connection, number, packet->ndp.message_bytes, single, &incoming);
+	if (rc) {
+		if (rc != -EINPROGRESS)
+			enter_blocked(ndp, connection, number, packet->ndp.message_bytes, single);
 		return ND_NDP_NO_ROOM;
 	}
 	if (connection->blocked && connection->blocked_number == number)
@@ -320,8 +343,8 @@ int nd_ndp_incoming_release(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 	struct nd_ndp_incoming *incoming = find_record(ndp, connection->delivered, number);
 	uint32_t index;
 
-	if (!incoming)
-		return -ENOENT;
+	if (!incoming || incoming->reported)
+		return -ENOENT; /* nobody can be done with what he has not been told of */
 	index = nd_pool_index(&ndp->incoming, incoming);
 	unlink_record(ndp, &connection->delivered, index);
 	mark_done(connection, number);
@@ -344,6 +367,7 @@ static void restore_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 				 ndp->config.mss_bytes + ndp->config.data_header_bytes;
 
 	nd_ndp_incoming_leave_blocked(ndp, connection);
+	connection->active = ndp->clock; /* from now on we wait again */
 	do {
 		nd_ndp_receive_credit(ndp, connection, bytes, ndp->clock);
 	} while (pulls-- > 1);
@@ -366,10 +390,11 @@ void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app)
 			rc = 0;
 		else if (nd_ndp_is_live(connection))
 			rc = open_message(ndp, connection, connection->blocked_number,
-					  connection->blocked_bytes, &incoming);
+					  connection->blocked_bytes, connection->blocked_single,
+					  &incoming);
 		if (rc == 0)
 			restore_credit(ndp, connection);
-		else if (rc != -EAGAIN)
+		else if (rc != -EAGAIN && rc != -EINPROGRESS)
 			return;
 	}
 }

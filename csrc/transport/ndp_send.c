@@ -89,6 +89,37 @@ void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 	make_ready(ndp, connection);
 }
 
+/* ---- trains ---- */
+
+/* Packets that are out, or that may go out already. */
+static uint32_t window_used(const struct nd_ndp_connection *connection)
+{
+	return (uint32_t)connection->flying + connection->waiting + connection->credit;
+}
+
+void nd_ndp_send_begin_train(const struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t used = window_used(connection);
+	uint32_t window = ndp->config.initial_window;
+
+	if (connection->next == 0)
+		connection->syn_end = window;
+	/* SYN on more could only make a second, broken state at a peer that has lost the first. */
+	if (connection->heard)
+		connection->syn_end = nd_min_u32(connection->syn_end, connection->next);
+	connection->push = (uint16_t)(used < window ? window - used : 0);
+	connection->deferred = (uint16_t)(window - connection->push);
+	connection->train = connection->next;
+}
+
+void nd_ndp_send_continue_train(const struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	if (window_used(connection) + connection->push >= ndp->config.initial_window)
+		return;
+	connection->deferred--;
+	connection->push++;
+}
+
 /* ---- packets to be sent again ---- */
 
 void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
@@ -189,6 +220,7 @@ static void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint3
 	packet->priority = connection->priority;
 	packet->rank = (uint32_t)nd_min_u64(connection->backlog, UINT32_MAX);
 	packet->ndp.sequence = sequence;
+	packet->ndp.base = (uint16_t)connection->base;
 	packet->ndp.backlog = backlog_kib(connection);
 	fill_content(ndp, sent, packet);
 	packet->header_bytes = (uint16_t)ndp->config.data_header_bytes;
@@ -353,6 +385,8 @@ bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns no
 		send_one(ndp, connection, packet, now);
 		if (nd_ndp_send_can(ndp, connection))
 			make_ready(ndp, connection);
+		if (!ndp->ready_levels)
+			ndp->busy_since = ND_NEVER;
 		return true;
 	}
 	ndp->busy_since = ND_NEVER;

@@ -72,47 +72,72 @@ static nd_ns find_losses(struct nd_ndp *ndp, struct nd_ndp_connection *connectio
 /* Nothing happens without a pull, and none has come for long: asks for one. */
 static nd_ns solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
-	nd_ns due = connection->alive + ndp->config.solicit_ns;
+	nd_ns due = connection->progress + ndp->config.solicit_ns;
 
 	if (!nd_ndp_is_stalled(connection))
 		return ND_NEVER;
 	if (now < due)
 		return due;
-	if (connection->waiting)
-		connection->solicit_due = true;
-	else
+	if (connection->waiting) {
+		connection->solicit_due = true; /* counted when it goes */
+	} else {
 		connection->push = 1;
+		ndp->counters.solicits_sent++;
+	}
+	connection->progress = now;
 	nd_ndp_send_schedule(ndp, connection);
 	return now + ndp->config.solicit_ns;
+}
+
+/* When the last pull is to be repeated for the next time: 1, 3, 7, ... times repull_ns after it. */
+static nd_ns repull_due(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	uint32_t doublings = nd_min_u32(connection->repulls, REPULL_SHIFT_MAX);
+	uint32_t more = connection->repulls - doublings;
+	uint64_t units = (UINT64_C(2) << doublings) - 1 + ((uint64_t)more << REPULL_SHIFT_MAX);
+
+	return connection->active + units * ndp->config.repull_ns;
 }
 
 /* The last pull brought nothing: it, or what it released, may be lost. */
 static nd_ns repull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
-	nd_ns wait = ndp->config.repull_ns
-		     << nd_min_u32(connection->repulls, REPULL_SHIFT_MAX);
-
 	if (!nd_ndp_receive_waits(ndp, connection))
 		return ND_NEVER;
-	if (now < connection->active + wait)
-		return connection->active + wait;
-	nd_ndp_control_pull(ndp, connection);
+	if (now < repull_due(ndp, connection))
+		return repull_due(ndp, connection);
+	if (connection->repulls == UINT8_MAX)
+		return ND_NEVER; /* enough */
+	connection->repulls++;
 	ndp->counters.pulls_repeated++;
-	connection->active = now;
-	if (connection->repulls < UINT8_MAX)
-		connection->repulls++;
-	return now + 2 * wait;
+	nd_ndp_control_pull(ndp, connection);
+	return nd_max_u64(repull_due(ndp, connection), now + ndp->config.repull_ns);
 }
 
 /* ---- peers ---- */
 
-/* True while the peer has to do something before we can end or go on. */
-static bool waits_for_peer(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+/* True while the peer has to do something before we can send on or end. */
+static bool waits_for_peer(const struct nd_ndp_connection *connection)
 {
 	if (connection->state == ND_NDP_NEW)
 		return false;
 	return connection->flying || connection->waiting || nd_ndp_is_stalled(connection) ||
-	       nd_ndp_receive_waits(ndp, connection) || connection->state == ND_NDP_CLOSING;
+	       connection->state == ND_NDP_CLOSING;
+}
+
+/*
+ * When the peer is taken for gone. A sender waits for any sign of it; a receiver for data: a peer
+ * that lives but was restarted, and has half of what we have, will never send what is missing.
+ */
+static nd_ns give_up_due(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	nd_ns due = ND_NEVER;
+
+	if (waits_for_peer(connection))
+		due = connection->alive + ndp->config.give_up_ns;
+	if (nd_ndp_receive_waits(ndp, connection))
+		due = nd_min_u64(due, connection->active + ndp->config.give_up_ns);
+	return due;
 }
 
 static bool is_idle(const struct nd_ndp_connection *connection)
@@ -131,8 +156,8 @@ static nd_ns keep_alive(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	if (now < due)
 		return due;
 	connection->alive = now; /* from now on we wait for the answer */
+	nd_ndp_send_begin_train(ndp, connection);
 	connection->empty_due = true;
-	connection->push = (uint16_t)nd_max_u32(connection->push, 1);
 	ndp->counters.keepalives_sent++;
 	nd_ndp_send_schedule(ndp, connection);
 	return ND_NEVER;
@@ -150,28 +175,12 @@ static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 	nd_ndp_connection_try_free(ndp, connection);
 }
 
-/*
- * True when the peer lives and yet sends nothing for all our pulls: it takes for delivered what only
- * an earlier life of ours has seen, and nothing can mend that.
- */
-static bool is_unserved(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
-{
-	nd_ns longest = ndp->config.repull_ns << REPULL_SHIFT_MAX;
-
-	if (connection->repulls <= REPULL_SHIFT_MAX || !nd_ndp_receive_waits(ndp, connection))
-		return false;
-	return connection->repulls == UINT8_MAX ||
-	       (connection->repulls - REPULL_SHIFT_MAX) * longest >= ndp->config.give_up_ns;
-}
-
 /* True when the connection is given up. */
 static bool give_up(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
 	bool too_late = connection->state == ND_NDP_CLOSING && now >= connection->linger;
-	bool gone = waits_for_peer(ndp, connection) &&
-		    now >= connection->alive + ndp->config.give_up_ns;
 
-	if (!too_late && !gone && !is_unserved(ndp, connection))
+	if (!too_late && now < give_up_due(ndp, connection))
 		return false;
 	ndp->counters.connections_failed++;
 	nd_ndp_connection_abort(ndp, connection, -ETIMEDOUT, ND_NDP_CLOSE_RESET, false, now);
@@ -189,8 +198,7 @@ static void fire_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection, 
 	next = nd_min_u64(next, solicit(ndp, connection, now));
 	next = nd_min_u64(next, repull(ndp, connection, now));
 	next = nd_min_u64(next, keep_alive(ndp, connection, now));
-	if (waits_for_peer(ndp, connection))
-		next = nd_min_u64(next, connection->alive + ndp->config.give_up_ns);
+	next = nd_min_u64(next, give_up_due(ndp, connection));
 	if (connection->state == ND_NDP_CLOSING)
 		next = nd_min_u64(next, connection->linger);
 	nd_ndp_send_schedule(ndp, connection);

@@ -43,7 +43,7 @@ void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t
 	nd_put_u64(out, (uint64_t)first << 32 | header->connection);
 	nd_put_u32(out + 8, header->sequence);
 	if (packet->type == ND_NDP_DATA)
-		nd_put_u32(out + 12, (uint32_t)header->service << 16);
+		nd_put_u32(out + 12, (uint32_t)header->service << 16 | header->base);
 	else
 		nd_put_u32(out + 12, header->pull);
 	nd_put_u64(out + 16, (uint64_t)header->message_bytes << 32 | header->offset);
@@ -115,7 +115,7 @@ static inline void take_fields(const uint8_t *in, struct nd_packet *packet)
 	header->backlog = nd_get_u16(in + 30);
 	if (packet->type == ND_NDP_DATA) {
 		header->service = nd_get_u16(in + 12);
-		header->reserved = 0;
+		header->base = nd_get_u16(in + 14);
 	} else {
 		header->pull = nd_get_u32(in + 12);
 	}

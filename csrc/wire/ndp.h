@@ -68,7 +68,8 @@ struct nd_ndp_header {
 		uint32_t pull; /* PULL (ACK, NACK with FLAG_PULL): packets released so far */
 		struct {
 			uint16_t service;  /* DATA with SYN: port the peer listens on */
-			uint16_t reserved; /* sent 0, ignored */
+			uint16_t base;     /* DATA: oldest number of ours not acknowledged,
+					    * modulo 2^16: who lacks an older one lost it */
 		};
 	};
 	uint32_t message_bytes; /* length of the message this packet belongs to */
