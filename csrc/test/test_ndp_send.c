@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+/* DATA out: windows, pulls, retransmissions, messages, fairness. */
+#include "test/ndp_hand.h"
+
+/* R-NTP-01, R-NTP-02, R-NFR-01: IW packets at once, all with SYN and their number, then none. */
+TEST(nd_ndp_send_transmit__first_window_goes_without_pulls)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	CHECK_EQ(hand_send(id, 9500), 0);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/9500 syn");
+	CHECK_EQ(hand_last.ndp.service, HAND_PORT);
+	CHECK_EQ(hand_last.ndp.backlog, 9); /* 8,500 bytes */
+	CHECK(hand_last.marks & ND_MARK_TRIMMABLE);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/9500 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m0 2000+1000/9500 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #3 m0 3000+1000/9500 syn");
+	CHECK_STR(hand_next(), "");
+	hand_ack(2, 100, 0); /* an ACK alone gives no permission */
+	CHECK_STR(hand_next(), "");
+}
+
+/* R-NHA-08: connect only tells the core; the peer hears of it with the first data. */
+TEST(nd_ndp_send_transmit__nothing_goes_on_connect)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(nd_ndp_ops.deadline(hand), ND_NEVER);
+	CHECK_EQ(hand_connection(id)->state, ND_NDP_NEW);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_event().kind, ND_EVENT_CLOSED);
+	hand_wait(1);
+	CHECK_EQ(hand_usage().remembered, 0);
+}
+
+/* R-NTP-10, R-NTP-03: a PULL releases its counter less the highest one seen. */
+TEST(nd_ndp_send_transmit__pulls_release_what_is_new_in_them)
+{
+	hand_start_default();
+	hand_send(hand_connect(2), 20000);
+	hand_drain();
+	hand_pull(2, 100, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/20000");
+	CHECK_STR(hand_next(), "");
+	hand_pull(2, 100, 3); /* 2 is lost or late */
+	CHECK_STR(hand_next(), "DATA 100>2 #5 m0 5000+1000/20000");
+	CHECK_STR(hand_next(), "DATA 100>2 #6 m0 6000+1000/20000");
+	CHECK_STR(hand_next(), "");
+	hand_pull(2, 100, 2);
+	hand_pull(2, 100, 3);
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_counters()->pulls_stale, 2);
+	CHECK_EQ(hand_counters()->pulls_received, 3);
+}
+
+/* R-NTP-11, R-NTP-04: NACKed packets wait for a pull and then go before new data, in order. */
+TEST(nd_ndp_send_transmit__resends_before_new_data)
+{
+	uint32_t path;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 9000);
+	hand_next();
+	hand_next();
+	path = hand_last.path;
+	hand_drain();
+	hand_nack(2, 100, 1);
+	hand_nack(2, 100, 0);
+	CHECK_STR(hand_next(), "");
+	hand_pull(2, 100, 3);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/9000 rtx");
+	CHECK(hand_last.path != path); /* R-NSB-04 */
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/9000 rtx");
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/9000");
+	CHECK_STR(hand_next(), "");
+}
+
+/* R-NTP-17, R-NTP-02 as a property: never more sent than IW plus pulls, however long it lasts. */
+TEST(nd_ndp_send_transmit__no_window_grows)
+{
+	uint32_t sent, pulls = 0;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 5000000);
+	sent = hand_drain();
+	CHECK_EQ(sent, 4);
+	for (uint32_t i = 0; i < 3000; i++) {
+		hand_ack(2, 100, i);
+		hand_pull(2, 100, ++pulls);
+		sent += hand_drain();
+		CHECK_EQ(sent, 4 + pulls);
+	}
+}
+
+/* R-NTP-12: LAST ends a train; what follows is pushed, as much as the first window allows. */
+TEST(nd_ndp_send_transmit__a_new_train_is_pushed)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 2000);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/2000 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/2000 syn last");
+	hand_send(id, 9000); /* two packets are on the wire: two of four may follow */
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m1 0+1000/9000 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #3 m1 1000+1000/9000 syn");
+	CHECK_STR(hand_next(), "");
+}
+
+TEST(nd_ndp_send_transmit__a_later_train_has_no_syn)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 1000);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+	hand_send(id, 500);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m1 0+500/500 last");
+}
+
+/* Credit that nothing in flight can use any more is not saved up for a burst. */
+TEST(nd_ndp_send_transmit__unused_credit_goes)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 3000);
+	hand_drain();
+	hand_pull(2, 100, 3);
+	CHECK_EQ(hand_connection(id)->credit, 3); /* a NACK may have been overtaken by its pull */
+	hand_ack(2, 100, 0);
+	hand_ack(2, 100, 1);
+	CHECK_EQ(hand_connection(id)->credit, 1);
+	hand_nack(2, 100, 2);
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m0 2000+1000/3000 last rtx");
+	hand_ack(2, 100, 2);
+	CHECK_EQ(hand_counters()->pulls_unused, 2);
+}
+
+/* A peer's counter can neither overflow the window nor wrap the credit. */
+TEST(nd_ndp_feedback_pull__credit_is_limited_by_the_window)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 500000);
+	hand_drain();
+	hand_pull(2, 100, 5000);
+	CHECK_EQ(hand_connection(id)->credit, 64);
+	CHECK_EQ(hand_drain(), 60);
+	CHECK_EQ(hand_counters()->window_full, 1);
+	hand_pull(2, 100, 5000 + 100000);
+	CHECK_EQ(hand_counters()->pulls_excessive, 1);
+	CHECK_EQ(hand_connection(id)->pull_seen, 5000);
+}
+
+TEST(nd_ndp_message_send__zero_bytes_is_a_packet)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	CHECK_EQ(hand_send(id, 0), 0);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+0/0 syn last");
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+	CHECK_EQ(hand_usage().messages, 0);
+}
+
+/* EMSGSIZE above the limit at submit; exactly the limit is fine. */
+TEST(nd_ndp_message_send__refuses_what_exceeds_a_limit)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint64_t id;
+
+	config.message_bytes_max = 5000;
+	config.messages_max = 3;
+	config.connection_messages_max = 2;
+	hand_start(&config, false);
+	id = hand_connect(2);
+	CHECK_EQ(hand_send(id, 5001), -EMSGSIZE);
+	CHECK_EQ(hand_send(id, 5000), 0);
+	CHECK_EQ(hand_send(id, 1), 1);
+	CHECK_EQ(hand_send(id, 1), -EAGAIN);
+	CHECK_EQ(hand_send(hand_connect(2), 1), 0);
+	CHECK_EQ(hand_send(hand_connect(2), 1), -ENOBUFS);
+	CHECK_EQ(hand_send(id ^ 1, 1), -ENOENT);
+}
+
+/* 64 messages may be on the wire; the 65th waits for the oldest. */
+TEST(nd_ndp_message_send__the_message_window_holds)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint64_t id;
+
+	config.window_packets = 128;
+	config.initial_window = 128;
+	hand_start(&config, false);
+	id = hand_connect(2);
+	for (uint32_t i = 0; i < 100; i++)
+		CHECK_EQ(hand_send(id, 10), i);
+	CHECK_EQ(hand_drain(), 64);
+	hand_ack(2, 100, 1);
+	CHECK_EQ(hand_drain(), 0);
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_drain(), 2);
+}
+
+TEST(nd_ndp_message_cancel__unsent_goes_as_one_empty_packet)
+{
+	struct nd_event event;
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 1000);
+	hand_send(id, 8000);
+	hand_send(id, 1000);
+	CHECK_EQ(hand_do(ND_COMMAND_CANCEL, id, 1), 0);
+	CHECK_EQ(hand_do(ND_COMMAND_CANCEL, id, 1), -ENOENT);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -ECANCELED);
+	CHECK_EQ(event.message, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1000 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m1 0+0/8000 syn void");
+	CHECK(hand_last.marks & ND_MARK_CONTROL);
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m2 0+1000/1000 syn last");
+	for (uint32_t i = 0; i < 3; i++)
+		hand_ack(2, 100, i);
+	CHECK_EQ(hand_event().message, 0);
+	CHECK_EQ(hand_event().message, 2);
+	CHECK_EQ(hand_event().kind, 255);
+	CHECK_EQ(hand_usage().messages, 0);
+}
+
+/* The payload is the application's again: what is resent of the message is empty. */
+TEST(nd_ndp_message_cancel__under_way_stops_and_is_resent_empty)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 8000);
+	hand_drain();
+	CHECK_EQ(hand_do(ND_COMMAND_CANCEL, id, 0), 0);
+	CHECK_EQ(hand_event().error, -ECANCELED);
+	hand_nack(2, 100, 2);
+	hand_pull(2, 100, 2);
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m0 0+0/8000 rtx void");
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 0+0/8000 last void");
+	for (uint32_t i = 0; i < 5; i++)
+		hand_ack(2, 100, i);
+	CHECK_EQ(hand_event().kind, 255);
+	CHECK_EQ(hand_usage().messages, 0);
+}
+
+/* What is queued is delivered first; FIN rides on the last packet. */
+TEST(nd_ndp_connection_finish__fin_rides_on_the_last_packet)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 1500);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	CHECK_EQ(hand_send(id, 1), -EPIPE);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1500 syn");
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+500/1500 syn last fin");
+}
+
+TEST(nd_ndp_connection_finish__fin_goes_alone_when_nothing_is_queued)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 500);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 0+0/0 last fin void");
+	hand_nack(2, 100, 1); /* never happens to what cannot be trimmed, and would not hurt */
+	hand_pull(2, 100, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 0+0/0 last fin rtx void");
+}
+
+/* R-NCC-01 at the sender, E-N24: connections that may send take turns, packet by packet. */
+TEST(nd_ndp_send_transmit__connections_take_turns)
+{
+	hand_start_default();
+	for (uint32_t peer = 2; peer < 5; peer++)
+		hand_send(hand_connect(peer), 9000);
+	for (uint32_t i = 0; i < 12; i++) {
+		CHECK(hand_next()[0]);
+		CHECK_EQ(hand_last.target, 2 + i % 3);
+	}
+	CHECK_STR(hand_next(), "");
+}
+
+/* R-NTP-09 at the sender: a connection of higher priority goes first, and says so. */
+TEST(nd_ndp_send_transmit__priority_goes_first)
+{
+	hand_start_default();
+	hand_send(hand_connect(2), 9000);
+	hand_next();
+	hand_send(hand_connect_at(3, 5), 2000);
+	CHECK_STR(hand_next(), "DATA 101>3 #0 m0 0+1000/2000 syn");
+	CHECK_EQ(hand_last.priority, 5);
+	CHECK_STR(hand_next(), "DATA 101>3 #1 m0 1000+1000/2000 syn last");
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/9000 syn");
+}
+
+/* R-NRT-02: each of the four paths once a round. */
+TEST(nd_ndp_send_transmit__walks_the_paths)
+{
+	uint32_t seen = 0;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 9000);
+	for (uint32_t i = 0; i < 4; i++) {
+		hand_next();
+		seen |= 1u << hand_last.path;
+	}
+	CHECK_EQ(seen, 15);
+}
+
+/* R-NRT-05: a path that was taken off the list carries nothing more. */
+TEST(nd_ndp_peer_set_paths__takes_effect_at_once)
+{
+	static const uint16_t ids[] = { 7, 9 };
+	struct nd_command command = { .kind = ND_COMMAND_PATHS, .peer = 2, .bytes = 4,
+				      .payload = (const uint8_t *)ids };
+
+	hand_start_default();
+	hand_send(hand_connect(2), 50000);
+	hand_next();
+	CHECK_EQ(hand_submit(command), 0);
+	hand_pull(2, 100, 20);
+	while (hand_next()[0])
+		CHECK(hand_last.path == 7 || hand_last.path == 9);
+	command.bytes = 3;
+	CHECK_EQ(hand_submit(command), -EINVAL);
+	command.bytes = 2 * (hand_config.paths_max + 1);
+	CHECK_EQ(hand_submit(command), -EINVAL);
+	command.bytes = 0;
+	CHECK_EQ(hand_submit(command), 0);
+	hand_ack(2, 100, 5);
+	hand_pull(2, 100, 24);
+	while (hand_next()[0])
+		CHECK(hand_last.path < 4);
+}
+
+/* More peers than path sets: one path at a time is better than none. */
+TEST(nd_ndp_peer_paths__runs_out_gently)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.path_sets_max = 1;
+	hand_start(&config, false);
+	hand_send(hand_connect(2), 1000);
+	hand_send(hand_connect(3), 1000);
+	CHECK_EQ(hand_drain(), 2);
+	CHECK(hand_counters()->path_sets_full > 0);
+	hand_ack(3, 101, 0);
+	hand_nack(2, 100, 0);
+	hand_pull(2, 100, 1);
+	CHECK_EQ(hand_drain(), 1);
+}
+
+/* sending_max: a connection without a ring waits its turn and is not forgotten. */
+TEST(nd_ndp_send_schedule__starved_connections_go_on_when_there_is_room)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.sending_max = 1;
+	hand_start(&config, false);
+	hand_send(hand_connect(2), 1000);
+	hand_send(hand_connect(3), 1000);
+	hand_send(hand_connect(4), 1000);
+	CHECK_EQ(hand_drain(), 1);
+	CHECK_EQ(hand_counters()->sending_full, 2);
+	hand_ack(2, 100, 0);
+	CHECK_STR(hand_next(), "DATA 101>3 #0 m0 0+1000/1000 syn last");
+	CHECK_STR(hand_next(), "");
+	hand_do(ND_COMMAND_RESET, hand_connect(9), 0);
+	hand_ack(3, 101, 0);
+	CHECK_STR(hand_next(), "DATA 102>4 #0 m0 0+1000/1000 syn last");
+}
+
+/* The sender's own link has been busy for congested_ns without a break: DATA says so. */
+TEST(nd_ndp_send_transmit__says_when_its_link_is_the_bottleneck)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.congested_ns = 5 * ND_USEC;
+	hand_start(&config, false);
+	hand_send(hand_connect(2), 9000);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/9000 syn");
+	hand_now += 5 * ND_USEC;
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/9000 syn congested");
+	hand_drain();
+	hand_pull(2, 100, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/9000");
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}

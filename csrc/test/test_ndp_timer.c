@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Time: losses, repeated pulls, solicitations, give-up, deadlines, keepalive. */
+#include "test/ndp_hand.h"
+
+#define RTO (4 * ND_MSEC) /* before a round trip was measured */
+
+/* R-NTP-14, R-NSB-03, R-NSB-04: lost: sent again at once on another path; the loss is counted. */
+TEST(find_losses__resends_on_another_path)
+{
+	uint16_t path;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 1000);
+	hand_next();
+	path = hand_last.path;
+	hand_wait(RTO - 64);
+	CHECK_STR(hand_next(), "");
+	hand_wait(64);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1000 syn last rtx");
+	CHECK(hand_last.path != path);
+	CHECK_EQ(hand_counters()->timeouts, 1);
+}
+
+/* R-NTP-14, D13: the floor is 1 ms however short the round trip; it adapts above. */
+TEST(find_losses__adapts_to_the_round_trip)
+{
+	struct nd_ndp_peer *peer;
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 9000);
+	hand_drain();
+	hand_wait(20 * ND_USEC);
+	hand_ack(2, 100, 0);
+	peer = nd_ndp_peer_at(hand, hand_connection(id)->peer);
+	CHECK_EQ(peer->rtt_ns, 19968); /* in steps of 64 ns */
+	CHECK_EQ(nd_ndp_peer_rto(hand, peer, 0), ND_MSEC);
+	CHECK_EQ(nd_ndp_peer_rto(hand, peer, 3), 8 * ND_MSEC);
+	CHECK_EQ(nd_ndp_peer_rto(hand, peer, 200), hand_config.rto_max_ns);
+	for (uint32_t i = 0; i < 100; i++)
+		nd_ndp_peer_measured(peer, 5 * ND_MSEC);
+	CHECK(nd_ndp_peer_rto(hand, peer, 0) >= 5 * ND_MSEC);
+	CHECK(nd_ndp_peer_rto(hand, peer, 0) < 6 * ND_MSEC);
+}
+
+/* R-NTP-14: no timer fires while answers come, however long a packet waits for its pull. */
+TEST(find_losses__nacked_packets_are_not_lost)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.solicit_ns = ND_SEC / 2;
+	hand_start(&config, false);
+	hand_send(hand_connect(2), 4000);
+	hand_drain();
+	for (uint32_t i = 0; i < 4; i++)
+		hand_nack(2, 100, i);
+	hand_wait(400 * ND_MSEC);
+	CHECK_EQ(hand_counters()->timeouts, 0);
+	CHECK_EQ(hand_drain(), 0);
+}
+
+/* Silence: one packet a time-out, with backoff; the rest has its credit when the peer is heard. */
+TEST(find_losses__asks_with_one_packet_and_backs_off)
+{
+	nd_ns sent[5];
+
+	hand_start_default();
+	hand_send(hand_connect(2), 4000);
+	hand_drain();
+	for (uint32_t i = 0; i < 5; i++) {
+		nd_ns start = hand_now;
+
+		while (!hand_next()[0])
+			hand_wait(64);
+		sent[i] = hand_now - start;
+		CHECK_EQ(hand_drain(), 0);
+	}
+	for (uint32_t i = 1; i < 4; i++)
+		CHECK(sent[i] >= sent[i - 1] * 2 - 128 && sent[i] <= sent[i - 1] * 2 + 128);
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_drain(), 3);
+}
+
+/* The peer is gone: the error says in which state, and what got through. */
+TEST(give_up__fails_with_what_is_known)
+{
+	struct nd_event event;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 4000);
+	hand_drain();
+	hand_ack(2, 100, 1);
+	for (nd_ns waited = 0; waited < ND_SEC - ND_MSEC; waited += ND_MSEC) {
+		hand_wait(ND_MSEC);
+		hand_drain();
+	}
+	CHECK_EQ(hand_event().kind, 255);
+	hand_wait(ND_MSEC);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -ETIMEDOUT);
+	CHECK_EQ(event.bytes, 1000);
+	CHECK_EQ(event.detail, ND_NDP_OPEN);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_CLOSED);
+	CHECK_EQ(event.error, -ETIMEDOUT);
+	CHECK_EQ(event.cookie, 7);
+	CHECK_EQ(hand_counters()->connections_failed, 1);
+	CHECK_STR(hand_next(), "CLOSE 100>2 2");
+	hand_wait(2 * ND_SEC);
+	CHECK_EQ(nd_ndp_ops.deadline(hand), ND_NEVER);
+	CHECK_EQ(hand_usage().remembered, 0);
+}
+
+/* A receiver whose sender vanished in mid-message lets go as well. */
+TEST(give_up__of_a_sender_that_vanished)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	hand_start(&config, true);
+	hand_arrive(2, 9, 0, 9000);
+	for (nd_ns waited = 0; waited < ND_SEC; waited += ND_MSEC) {
+		hand_wait(ND_MSEC);
+		hand_drain();
+	}
+	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	CHECK_EQ(hand_event().kind, ND_EVENT_CLOSED);
+	CHECK_EQ(hand_held, 0);
+}
+
+/* A lost PULL: the receiver says the counter again, less and less often. */
+TEST(repull__repeats_the_last_counter)
+{
+	nd_ns gap = hand_config.repull_ns;
+
+	hand_start_default();
+	gap = hand_config.repull_ns;
+	hand_arrive(2, 9, 0, 9000);
+	hand_drain();
+	for (uint32_t i = 0; i < 4; i++) {
+		hand_wait(gap - 1);
+		CHECK_STR(hand_next(), "");
+		hand_wait(1);
+		CHECK_STR(hand_next(), "PULL 9>2 1 reply");
+		gap *= 2;
+	}
+	hand_arrive(2, 9, 1, 9000);
+	hand_drain();
+	hand_wait(hand_config.repull_ns);
+	CHECK_STR(hand_next(), "PULL 9>2 2 reply");
+	CHECK_EQ(hand_counters()->pulls_repeated, 5);
+}
+
+TEST(repull__is_silent_when_nothing_is_missing)
+{
+	hand_start_default();
+	hand_arrive(2, 9, 0, 1000);
+	hand_drain();
+	hand_wait(ND_SEC * 10);
+	CHECK_EQ(hand_counters()->pulls_repeated, 0);
+	CHECK_EQ(hand_usage().connections, 1);
+}
+
+/* All pulls lost, also repeated ones: the sender asks with a header, which earns a pull. */
+TEST(solicit__asks_with_a_header)
+{
+	hand_start_default();
+	hand_send(hand_connect(2), 4000);
+	hand_drain();
+	for (uint32_t i = 0; i < 4; i++)
+		hand_nack(2, 100, i);
+	hand_wait(hand_config.solicit_ns - 1);
+	CHECK_STR(hand_next(), "");
+	hand_wait(1);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/4000 rtx trimmed");
+	CHECK_STR(hand_next(), "");
+	hand_nack(2, 100, 0);
+	hand_pull(2, 100, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/4000 rtx");
+	CHECK_EQ(hand_counters()->solicits_sent, 1);
+}
+
+/* Everything sent is acknowledged and no pull comes for the rest. */
+TEST(solicit__sends_one_packet_when_none_waits)
+{
+	hand_start_default();
+	hand_send(hand_connect(2), 9000);
+	hand_drain();
+	for (uint32_t i = 0; i < 4; i++)
+		hand_ack(2, 100, i);
+	hand_wait(hand_config.solicit_ns);
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/9000");
+	CHECK_STR(hand_next(), "");
+}
+
+/* An idle connection is tried now and then; a peer that answers keeps it. */
+TEST(keep_alive__tries_idle_connections)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint64_t id;
+
+	config.keepalive_ns = 10 * ND_SEC;
+	hand_start(&config, false);
+	id = hand_connect(2);
+	hand_send(id, 100);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	hand_wait(10 * ND_SEC - 1);
+	CHECK_STR(hand_next(), "");
+	hand_wait(1);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 0+0/0 last void");
+	hand_ack(2, 100, 1);
+	hand_wait(10 * ND_SEC);
+	CHECK_STR(hand_next(), "DATA 100>2 #2 m0 0+0/0 last void");
+	hand_close(2, 100, ND_NDP_CLOSE_UNKNOWN); /* it was restarted */
+	CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+	CHECK_EQ(hand_event().error, -ECONNRESET);
+}
+
+TEST(nd_ndp_message_expire__a_late_message_fails_alone)
+{
+	struct nd_command command = { .kind = ND_COMMAND_SEND, .app = 2, .bytes = 2000,
+				      .cookie = 5 };
+	struct nd_event event;
+
+	hand_start_default();
+	command.id = hand_connect(2);
+	hand_send(command.id, 4000);
+	command.deadline = hand_now + 300 * ND_USEC;
+	CHECK_EQ(hand_submit(command), 0);
+	command.deadline = hand_now;
+	CHECK_EQ(hand_submit(command), -ETIMEDOUT);
+	hand_drain();
+	hand_wait(299 * ND_USEC);
+	CHECK_EQ(hand_event().kind, 255);
+	hand_wait(ND_USEC);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -ETIMEDOUT);
+	CHECK_EQ(event.message, 1);
+	CHECK_EQ(event.cookie, 5);
+	hand_pull(2, 100, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #4 m1 0+0/2000 last void");
+}
+
+/* CLOSE with a deadline: what is not delivered by then is given up. */
+TEST(give_up__at_the_deadline_of_close)
+{
+	struct nd_command close = { .kind = ND_COMMAND_CLOSE, .app = 2 };
+
+	hand_start_default();
+	close.id = hand_connect(2);
+	hand_send(close.id, 9000);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	close.deadline = hand_now + ND_MSEC;
+	CHECK_EQ(hand_submit(close), 0);
+	hand_wait(ND_MSEC);
+	CHECK_EQ(hand_event().error, -ETIMEDOUT);
+	CHECK_EQ(hand_event().kind, ND_EVENT_CLOSED);
+}
+
+/* R-NTP-13: a busy timer never delays an answer, and nothing spins. */
+TEST(nd_ndp_timer_run__always_moves_on)
+{
+	hand_start_default();
+	hand_send(hand_connect(2), 50000);
+	hand_arrive(2, 9, 0, 50000);
+	for (uint32_t i = 0; i < 100; i++) {
+		nd_ns deadline = nd_ndp_ops.deadline(hand);
+
+		if (deadline == ND_NEVER)
+			break;
+		hand_now = nd_max_u64(hand_now, deadline);
+		nd_ndp_ops.on_deadline(hand, hand_now);
+		CHECK(nd_ndp_ops.deadline(hand) > hand_now);
+		hand_drain();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
