@@ -25,6 +25,7 @@ static struct nd_packet hand_last; /* as the text said */
 static char hand_line[200];
 static int64_t hand_credit; /* INT64_MAX: no limit */
 static uint32_t hand_held;
+static uint8_t *hand_lent[512]; /* what the engine holds: a test may end before it lets go */
 
 static uint8_t *hand_get(void *context, uint16_t app, uint32_t bytes)
 {
@@ -35,8 +36,9 @@ static uint8_t *hand_get(void *context, uint16_t app, uint32_t bytes)
 			return NULL;
 		hand_credit -= bytes;
 	}
-	hand_held++;
-	return malloc(bytes);
+	CHECK(hand_held < 512);
+	hand_lent[hand_held] = malloc(bytes);
+	return hand_lent[hand_held++];
 }
 
 static void hand_put(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
@@ -46,6 +48,9 @@ static void hand_put(void *context, uint16_t app, uint8_t *memory, uint32_t byte
 	if (hand_credit != INT64_MAX)
 		hand_credit += bytes;
 	hand_held--;
+	for (uint32_t i = 0; i < hand_held; i++)
+		if (hand_lent[i] == memory)
+			hand_lent[i] = hand_lent[hand_held];
 	free(memory);
 }
 
@@ -115,7 +120,8 @@ static inline void hand_start(const struct nd_ndp_config *config, bool memory)
 	hand_config = *config;
 	hand_now = ND_MSEC;
 	hand_credit = INT64_MAX;
-	hand_held = 0;
+	while (hand_held > 0)
+		free(hand_lent[--hand_held]);
 	nd_ndp_ops.init(hand, &(struct nd_setup){
 		.seed = 1, .self = HAND_SELF, .rx = memory ? &rx : NULL, .config = &hand_config });
 	hand_ndp()->connection_next = HAND_FIRST;
