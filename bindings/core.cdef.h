@@ -147,6 +147,7 @@ struct nd_frame_trim {
 enum nd_wire_error { ND_WIRE_OK, ... };
 
 struct nd_frame_config nd_frame_config_default(void);
+int nd_frame_config_check(const struct nd_frame_config *config, const char **why);
 uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			 const struct nd_packet *packet, uint8_t *out, uint32_t room);
 enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,

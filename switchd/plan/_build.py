@@ -1,0 +1,183 @@
+"""From a configuration to the plan of the data path."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ndpstack._core import ffi, lib
+from ndpstack.scenario._settings import apply, check_names, written
+from switchd.config import Config, ConfigError, Loaded, Port, Problems, Switch, explain
+from switchd.plan._queues import PROFILES, RefusedError, Spot, queue_plan
+from switchd.plan._types import (
+    BasePlan,
+    FaultsPlan,
+    Forwarding,
+    GroupPlan,
+    Opening,
+    PhantomPlan,
+    Plan,
+    PortPlan,
+    SwitchPlan,
+    TrimPlan,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+ETHERNET_BYTES = 14
+MTU_DEFAULT = 1500
+PHANTOM_LEVEL_MAX_BYTES = 2**30
+PHANTOM_QUANTUM_MAX_PS = 10**9
+PHANTOM_SHARE_PERCENT = 95
+"""Of the link's rate, as in the HULL paper."""
+
+
+def build_plan(loaded: Loaded) -> Plan:
+    """The plan.
+
+    Raises:
+        ConfigError: With every mistake that only the core finds.
+    """
+    problems = Problems()
+    plan: dict[str, SwitchPlan] = {}
+    for name in loaded.config.switch:
+        with suppress(RefusedError):
+            plan[name] = _switch(loaded.config, name, problems)
+    if problems.found:
+        sources = list(loaded.sources)
+        raise ConfigError([explain(problem, sources) for problem in problems.found])
+    return plan
+
+
+def _switch(config: Config, name: str, problems: Problems) -> SwitchPlan:
+    switch = config.switch[name]
+    place = Spot("", ("switch", name), problems=problems)
+    wire = _wire(switch, place / "wire")
+    ports: dict[str, PortPlan] = {}
+    for port_name in switch.port:
+        with suppress(RefusedError):
+            place_of_port = place / "port" / port_name
+            ports[port_name] = _port(config, switch, port_name, wire, place_of_port)
+    base = BasePlan(
+        name=name,
+        packets_max=switch.packets,
+        frame_bytes_max=switch.frame,
+        addresses_max=switch.addresses,
+        aging_ns=switch.aging // 1000,
+        forwarding=switch.forwarding,
+        netns=switch.netns,
+        wire=wire,
+        seed=switch.seed & (2**64 - 1),
+    )
+    return SwitchPlan(base, ports, _forwarding(switch))
+
+
+def _forwarding(switch: Switch) -> Forwarding:
+    groups = tuple(
+        GroupPlan(name, group.mode, group.ports, group.divisor)
+        for name, group in switch.group.items()
+    )
+    addresses = {str(entry.mac): entry.to for entry in switch.address}
+    return Forwarding(groups, addresses, {str(entry.prefix): entry.to for entry in switch.route})
+
+
+def _wire(switch: Switch, place: Spot) -> Values:
+    config = ffi.new("struct nd_frame_config *", lib.nd_frame_config_default())
+    settings = {key.replace("-", "_"): value for key, value in switch.wire.items()}
+    check_names("nd_frame_config", settings, [], place)
+    apply(config, "nd_frame_config", settings, MTU_DEFAULT, place)
+    why = ffi.new("char *[]", 1)
+    if lib.nd_frame_config_check(config, why) < 0:
+        place.fail(ffi.string(why[0]).decode())
+    return written(config, "nd_frame_config")
+
+
+def _port(config: Config, switch: Switch, name: str, wire: Values, place: Spot) -> PortPlan:
+    port = switch.port[name]
+    profile_name = port.profile or switch.profile
+    profile = config.profile.get(profile_name) or PROFILES[profile_name]
+    packet_bytes = (port.mtu or MTU_DEFAULT) + ETHERNET_BYTES + _number(wire, "framing_bytes")
+    return PortPlan(
+        name=name,
+        opening=_opening(name, port),
+        queue=queue_plan(profile, port, packet_bytes, place),
+        rate_bps=port.rate,
+        catch_up_ns=port.catch_up // 1000,
+        trim=_trim(switch, port, wire),
+        phantom=_phantom(port, place),
+        faults=_faults(port),
+        enabled=port.enabled,
+    )
+
+
+def _opening(name: str, port: Port) -> Opening:
+    return Opening(
+        backend=port.backend,
+        device=port.device or name,
+        netns=port.netns,
+        mtu=port.mtu,
+        rx_frames=port.rx_frames,
+        tx_frames=port.tx_frames,
+        listen=port.listen,
+        xdp_mode=port.xdp_mode,
+        zero_copy=port.zero_copy,
+        force=port.force,
+        queue_first=port.queue_first,
+        queues=port.queues,
+    )
+
+
+def _number(values: Values, name: str) -> int:
+    value = values[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _trim(switch: Switch, port: Port, wire: Values) -> TrimPlan:
+    trim = switch.trim
+    last_hop = port.role == "host"
+    if trim.dscp_value == "from-tc":
+        dscp = port.tc_to_dscp[trim.tc_value]
+    elif trim.dscp_value is None:
+        dscp = _number(wire, "dscp_trimmed_last_hop" if last_hop else "dscp_trimmed")
+    else:
+        dscp = trim.dscp_value
+    pcp = None if trim.queue_index == "dynamic" else trim.queue_index
+    return TrimPlan(trim.size, dscp, pcp, last_hop)
+
+
+def _phantom(port: Port, place: Spot) -> PhantomPlan | None:
+    phantom = port.phantom
+    if phantom is None:
+        return None
+    rate = phantom.rate or port.rate * PHANTOM_SHARE_PERCENT // 100
+    here = place / "phantom"
+    if not rate:
+        here.fail("needs a `rate`, because the port has none")
+    if port.rate and rate > port.rate:
+        (here / "rate").fail("is above the port's: it would never mark")
+    if phantom.threshold > PHANTOM_LEVEL_MAX_BYTES:
+        (here / "threshold").fail("is above 1GiB, where the level saturates: it would never mark")
+    if phantom.quantum > PHANTOM_QUANTUM_MAX_PS:
+        (here / "quantum").fail("is above 1ms")
+    return PhantomPlan(rate, phantom.threshold, phantom.quantum // 1000)
+
+
+def _probability(value: Fraction) -> int:
+    return min(round(value * 2**32), 2**32 - 1)
+
+
+def _faults(port: Port) -> FaultsPlan:
+    faults = port.faults
+    if faults is None:
+        return FaultsPlan()
+    return FaultsPlan(
+        loss=_probability(faults.loss),
+        corrupt=_probability(faults.corrupt),
+        duplicate=_probability(faults.duplicate),
+        reorder=_probability(faults.reorder),
+        delay_ns=faults.delay // 1000,
+        reorder_ns_max=faults.reorder_max // 1000,
+    )
