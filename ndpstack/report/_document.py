@@ -11,31 +11,31 @@ from ndpstack import __version__
 
 if TYPE_CHECKING:
     from ndpstack.scenario import ScenarioFile
-    from ndpstack.sim import Result, Simulation
+    from ndpstack.sim import Result, Run
 
 Document = dict[str, object]
 
 
-def command_line(file: ScenarioFile) -> str:
+def command_line(file: ScenarioFile, run: Run) -> str:
     """The command that repeats a run."""
-    words = ["ndpstack", "run", file.name]
+    words = ["ndpstack", "run", file.name, *run.options]
     for item in file.overrides:
         words += ["--set", item]
     return shlex.join(words)
 
 
-def document(file: ScenarioFile, simulation: Simulation, result: Result) -> Document:
-    """The run, its settings included; nothing that depends on the machine or the hour."""
+def document(file: ScenarioFile, run: Run, result: Result) -> Document:
+    """The run, its settings included; of a simulation nothing depends on the machine or hour."""
     return {
         "ndpstack": __version__,
-        "command": command_line(file),
+        "command": command_line(file, run),
         "scenario": file.name,
         "title": file.scenario.title,
         "set": list(file.overrides),
         "seed": file.scenario.seed,
-        "on": "sim",
-        "hosts": simulation.plan.network.hosts,
-        "settings": simulation.plan.settings(),
+        "on": run.world,
+        "hosts": run.plan.network.hosts,
+        "settings": run.plan.settings(),
         "result": asdict(result),
     }
 

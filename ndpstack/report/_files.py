@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ndpstack.scenario import ScenarioFile
-    from ndpstack.sim import Result, Simulation
+    from ndpstack.sim import Result, Run
 
 Columns = dict[str, "NDArray[np.generic]"]
 
 
-def flow_columns(simulation: Simulation) -> Columns:
+def flow_columns(run: Run) -> Columns:
     """The flows as named columns, times in microseconds."""
-    flows, rows = simulation.flows, simulation.rows
+    flows, rows = run.flows, run.rows
     fct = completion_ps(flows, rows)
     start = rows["start_ps"].astype(np.float64)
     start[rows["start_ps"] == np.iinfo(np.uint64).max] = np.nan
@@ -55,9 +55,9 @@ def _write_csv(path: Path, columns: Columns) -> None:
             writer.writerow(["" if cell != cell else cell for cell in row])
 
 
-def write_flows(folder: Path, simulation: Simulation) -> Path:
+def write_flows(folder: Path, run: Run) -> Path:
     """flows.parquet where pyarrow is installed, else flows.csv."""
-    columns = flow_columns(simulation)
+    columns = flow_columns(run)
     if find_spec("pyarrow") is None:
         path = folder / "flows.csv"
         _write_csv(path, columns)
@@ -70,9 +70,7 @@ def write_flows(folder: Path, simulation: Simulation) -> Path:
     return path
 
 
-def write_results(
-    folder: Path, file: ScenarioFile, simulation: Simulation, result: Result
-) -> list[Path]:
+def write_results(folder: Path, file: ScenarioFile, run: Run, result: Result) -> list[Path]:
     """Everything that a run leaves behind.
 
     Returns:
@@ -81,14 +79,14 @@ def write_results(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         results = folder / "results.json"
-        results.write_text(dumps(document(file, simulation, result)) + "\n")
-        written = [results, write_flows(folder, simulation)]
-        if len(simulation.timeline):
-            written.append(write_timeline(folder / "timeline.json", simulation))
+        results.write_text(dumps(document(file, run, result)) + "\n")
+        written = [results, write_flows(folder, run)]
+        if len(run.timeline):
+            written.append(write_timeline(folder / "timeline.json", run))
         if find_spec("matplotlib") is not None:
             from ndpstack.report._html import write_report
 
-            written.append(write_report(folder / "report.html", file, simulation, result))
+            written.append(write_report(folder / "report.html", file, run, result))
     except OSError as error:
         raise UserError(
             f"{folder}: cannot write results: {error.strerror}; choose another folder with --out"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ndpstack.report._tables import Table
     from ndpstack.scenario import ScenarioFile
-    from ndpstack.sim import Result, Simulation
+    from ndpstack.sim import Result, Run
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -36,27 +36,31 @@ def _table(table: Table) -> str:
     return f"<h3>{escape(table.title)}</h3><table><tr>{head}</tr>{rows}</table>"
 
 
-def _figures(simulation: Simulation, result: Result) -> str:
+def _figures(run: Run, result: Result) -> str:
     figures = {
-        "Completion times": _plots.completion_cdf(simulation),
+        "Completion times": _plots.completion_cdf(run),
         "Slowdown by size": _plots.slowdown_by_size(result),
-        "Goodput of hosts": _plots.flow_rates(simulation),
-        "Goodput over time": _plots.goodput_series(simulation),
+        "Goodput of hosts": _plots.flow_rates(run),
+        "Goodput over time": _plots.goodput_series(run),
     }
     return "".join(f"<h3>{title}</h3>{svg}" for title, svg in figures.items() if svg)
 
 
-def write_report(path: Path, file: ScenarioFile, simulation: Simulation, result: Result) -> Path:
+def _trace(result: Result) -> str:
+    return "" if result.trace_hash is None else f", trace {result.trace_hash:016x}"
+
+
+def write_report(path: Path, file: ScenarioFile, run: Run, result: Result) -> Path:
     """Writes the report."""
     title = escape(file.scenario.title or file.name)
     overrides = "".join(f"# --set {item}\n" for item in file.overrides)
     path.write_text(
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
         f"<style>{_STYLE}</style><h1>{title}</h1>"
-        f"<p>ndpstack {__version__}, simulator, trace {result.trace_hash:016x}. "
-        f"Repeat it with</p><pre>{escape(command_line(file))}</pre>"
+        f"<p>ndpstack {__version__}, on {run.world}{_trace(result)}. "
+        f"Repeat it with</p><pre>{escape(command_line(file, run))}</pre>"
         f"<h2>Results</h2>{''.join(map(_table, result_tables(result)))}"
-        f"<h2>Figures</h2>{_figures(simulation, result)}"
+        f"<h2>Figures</h2>{_figures(run, result)}"
         f"<h2>Scenario</h2><pre>{escape(overrides + file.text)}</pre></html>\n"
     )
     return path

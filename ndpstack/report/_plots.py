@@ -14,7 +14,7 @@ from ndpstack.sim._result import completion_ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ndpstack.sim import Result, Simulation
+    from ndpstack.sim import Result, Run
 
 _SIZE = (6.4, 3.6)
 _LINES_MAX = 64
@@ -45,10 +45,10 @@ def _cdf(axes: Axes, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> No
     axes.set_ylim(0, 1.02)
 
 
-def completion_cdf(simulation: Simulation) -> str | None:
+def completion_cdf(run: Run) -> str | None:
     """CDF of completion times of the flows that the run waited for."""
-    flows = simulation.flows
-    times = completion_ps(flows, simulation.rows)
+    flows = run.flows
+    times = completion_ps(flows, run.rows)
     times = times[~np.isnan(times) & (flows["background"] == 0)] / 1e6
     if len(times) == 0:
         return None
@@ -74,28 +74,28 @@ def slowdown_by_size(result: Result) -> str | None:
     return _svg(figure)
 
 
-def flow_rates(simulation: Simulation) -> str | None:
+def flow_rates(run: Run) -> str | None:
     """Goodput of each host that received something, in ascending order."""
-    received = simulation.hosts["payload_bytes"]
+    received = run.hosts["payload_bytes"]
     received = received[received > 0]
-    if len(received) < 2 or simulation.now_ps == 0:
+    if len(received) < 2 or run.now_ps == 0:
         return None
     figure, axes = _axes("host, by goodput", "goodput [Gbit/s]")
-    axes.plot(np.sort(received) * 8e3 / simulation.now_ps)
+    axes.plot(np.sort(received) * 8e3 / run.now_ps)
     axes.set_ylim(bottom=0)
     return _svg(figure)
 
 
-def goodput_series(simulation: Simulation) -> str | None:
+def goodput_series(run: Run) -> str | None:
     """Goodput over time, of each host or flow."""
-    width = simulation.scenario.probes.goodput
-    series = simulation.goodput
+    width = run.scenario.probes.goodput
+    series = run.goodput
     if width is None or series.size == 0:
         return None
-    used = min(series.shape[1], -(-simulation.now_ps // width))
+    used = min(series.shape[1], -(-run.now_ps // width))
     rates = series[:, :used] * 8e3 / width
     times = (np.arange(used) + 0.5) * width / 1e6
-    what = simulation.scenario.probes.goodput_of.removesuffix("s")
+    what = run.scenario.probes.goodput_of.removesuffix("s")
     figure, axes = _axes("time [us]", f"goodput of a {what} [Gbit/s]")
     if len(rates) <= _LINES_MAX:
         axes.plot(times, rates.T, linewidth=0.8)

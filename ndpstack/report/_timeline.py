@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ndpstack.sim import Simulation
+    from ndpstack.sim import Run
 
 _KINDS = {
     lib.ND_SIM_RECORD_SEND: "send",
@@ -55,11 +55,11 @@ def _track(port: int, name: str) -> dict[str, object]:
     return {"name": "thread_name", "ph": "M", "pid": 0, "tid": port, "args": {"name": name}}
 
 
-def write_timeline(path: Path, simulation: Simulation) -> Path:
+def write_timeline(path: Path, run: Run) -> Path:
     """Writes the trace; times are in microseconds of virtual time."""
-    network = simulation.plan.network
+    network = run.plan.network
     names = [network.name(host) for host in range(network.hosts)]
-    timeline = simulation.timeline
+    timeline = run.timeline
     events = [_event(entry, names) for entry in timeline]
     ports = sorted({int(port) for port in timeline["port"]})
     events += [_track(port, network.port_name(port)) for port in ports]

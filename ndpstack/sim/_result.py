@@ -12,7 +12,7 @@ from ndpstack._core import lib
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ndpstack.sim._simulation import Simulation
+    from ndpstack.sim._run import Run
 
 _DECILES = 10
 STATES = ("waiting", "started", "received", "done", "failed")
@@ -98,14 +98,14 @@ class Unfinished:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a run; the same for the same scenario and seed."""
+    """The outcome of a run; of a simulation, the same for the same scenario and seed."""
 
     status: str
     """Why the run ended: done, until, stuck, limit or broken."""
     time_ps: int
-    """Virtual time at the end."""
-    trace_hash: int
-    """Equal for two runs that did the same."""
+    """Time at the end."""
+    trace_hash: int | None
+    """Equal for two runs that did the same; None where no two do."""
     flows: int
     """Flows that the run waits for."""
     finished: int
@@ -138,6 +138,8 @@ class Result:
     """Share of the time with messages to come that last hops were idle; with probe `waste`."""
     unfinished: tuple[Unfinished, ...]
     """Flows that did not end well."""
+    conditions: dict[str, str]
+    """Under which the run was measured; empty for the simulator, where nothing varies."""
 
 
 def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np.float64]:
@@ -154,12 +156,12 @@ def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np
     return times
 
 
-def _flow_goodput(simulation: Simulation, times: NDArray[np.float64]) -> NDArray[np.float64]:
+def _flow_goodput(run: Run, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bits per second of each flow that has started."""
-    flows, rows = simulation.flows, simulation.rows
+    flows, rows = run.flows, run.rows
     started = rows["start_ps"] != lib.ND_FLOW_NEVER
-    started &= rows["start_ps"] < simulation.now_ps
-    lasted = np.where(np.isnan(times), simulation.now_ps - rows["start_ps"], times)[started]
+    started &= rows["start_ps"] < run.now_ps
+    lasted = np.where(np.isnan(times), run.now_ps - rows["start_ps"], times)[started]
     whole = ~np.isnan(times)[started]
     arrived = np.where(whole, flows["bytes"][started], rows["payload_bytes"][started])
     rates: NDArray[np.float64] = arrived.astype(np.float64) * 8e12 / lasted.astype(np.float64)
@@ -178,11 +180,9 @@ def _by_size(sizes: NDArray[np.uint64], slowdown: NDArray[np.float64]) -> list[S
     return bands
 
 
-def _by_tier(
-    simulation: Simulation, names: list[str], table: NDArray[np.uint64]
-) -> dict[str, dict[str, int]]:
+def _by_tier(run: Run, names: list[str], table: NDArray[np.uint64]) -> dict[str, dict[str, int]]:
     """Counters of ports, summed over each kind of switch port."""
-    network = simulation.plan.network
+    network = run.plan.network
     sums: dict[str, NDArray[np.uint64]] = {}
     for port in range(network.hosts, network.ports):
         tier = network.tier(port)
@@ -193,17 +193,17 @@ def _by_tier(
     }
 
 
-def _phantoms(simulation: Simulation) -> dict[str, dict[str, int]]:
-    names, table = simulation.phantom_counters()
-    return _by_tier(simulation, names, table) if table.any() else {}
+def _phantoms(run: Run) -> dict[str, dict[str, int]]:
+    names, table = run.phantom_counters()
+    return _by_tier(run, names, table) if table.any() else {}
 
 
-def _depths(simulation: Simulation) -> dict[str, Depth]:
-    network, depths = simulation.plan.network, simulation.depths
-    if len(depths) == 0 or simulation.now_ps == 0:
+def _depths(run: Run) -> dict[str, Depth]:
+    network, depths = run.plan.network, run.depths
+    if len(depths) == 0 or run.now_ps == 0:
         return {}
     tiers = np.array([network.tier(port) for port in range(network.ports)])
-    time_ns = simulation.now_ps / 1000
+    time_ns = run.now_ps / 1000
     return {
         str(tier): Depth(
             float(depths["bytes_ns"][tiers == tier].mean()) / time_ns,
@@ -214,24 +214,24 @@ def _depths(simulation: Simulation) -> dict[str, Depth]:
     }
 
 
-def _engines(simulation: Simulation) -> dict[str, dict[str, int]]:
+def _engines(run: Run) -> dict[str, dict[str, int]]:
     result = {}
-    for engine in simulation.plan.engines:
-        names, table = simulation.engine_counters(engine)
+    for engine in run.plan.engines:
+        names, table = run.engine_counters(engine)
         sums = table.sum(axis=0)
         result[engine] = {name: int(value) for name, value in zip(names, sums, strict=True)}
     return result
 
 
-def _waste(simulation: Simulation) -> float | None:
-    if not simulation.scenario.probes.waste:
+def _waste(run: Run) -> float | None:
+    if not run.scenario.probes.waste:
         return None
-    expecting = int(simulation.hosts["expecting_ps"].sum())
-    return int(simulation.hosts["idle_ps"].sum()) / expecting if expecting else 0.0
+    expecting = int(run.hosts["expecting_ps"].sum())
+    return int(run.hosts["idle_ps"].sum()) / expecting if expecting else 0.0
 
 
-def _unfinished(simulation: Simulation, waited: NDArray[np.bool_]) -> tuple[Unfinished, ...]:
-    flows, rows = simulation.flows, simulation.rows
+def _unfinished(run: Run, waited: NDArray[np.bool_]) -> tuple[Unfinished, ...]:
+    flows, rows = run.flows, run.rows
     open_ones = np.flatnonzero(waited & (rows["state"] != lib.ND_FLOW_DONE))
     return tuple(
         Unfinished(
@@ -247,22 +247,22 @@ def _unfinished(simulation: Simulation, waited: NDArray[np.bool_]) -> tuple[Unfi
     )
 
 
-def summarise(simulation: Simulation) -> Result:
-    """The result of a simulation as far as it has run."""
-    flows, rows = simulation.flows, simulation.rows
+def summarise(run: Run) -> Result:
+    """The result of a run so far."""
+    flows, rows = run.flows, run.rows
     waited = flows["background"] == 0
     times = completion_ps(flows, rows)
     complete = waited & ~np.isnan(times)
     slowdown = times[complete] / np.maximum(rows["best_ps"][complete], 1)
-    received = simulation.hosts["payload_bytes"]
-    seconds = simulation.now_ps / 1e12
+    received = run.hosts["payload_bytes"]
+    seconds = run.now_ps / 1e12
     rates = received[received > 0] * 8 / seconds if seconds else np.empty(0)
-    unfinished = _unfinished(simulation, waited)
+    unfinished = _unfinished(run, waited)
     count = int(np.count_nonzero(waited))
     return Result(
-        status=simulation.status.name.lower() if simulation.status is not None else "until",
-        time_ps=simulation.now_ps,
-        trace_hash=simulation.trace_hash,
+        status=run.status.name.lower() if run.status is not None else "until",
+        time_ps=run.now_ps,
+        trace_hash=run.trace_hash,
         flows=count,
         finished=count - len(unfinished),
         background=len(flows) - count,
@@ -271,14 +271,15 @@ def summarise(simulation: Simulation) -> Result:
         slowdown_by_size=tuple(_by_size(flows["bytes"][complete], slowdown))
         if len(slowdown)
         else (),
-        flow_goodput=Goodput.of(_flow_goodput(simulation, times)),
+        flow_goodput=Goodput.of(_flow_goodput(run, times)),
         host_goodput=Goodput.of(rates),
-        network=simulation.counters,
-        queues=_by_tier(simulation, *simulation.queue_counters()),
-        phantoms=_phantoms(simulation),
-        depths=_depths(simulation),
-        engines=_engines(simulation),
-        priority_bytes=simulation.priority_bytes.tolist(),
-        waste=_waste(simulation),
+        network=dict(run.counters),
+        queues=_by_tier(run, *run.queue_counters()),
+        phantoms=_phantoms(run),
+        depths=_depths(run),
+        engines=_engines(run),
+        priority_bytes=run.priority_bytes.tolist(),
+        waste=_waste(run),
         unfinished=unfinished,
+        conditions=dict(run.conditions),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ndpstack._core import CData, nd_counters_table, nd_sim
+    from ndpstack.sim._run import Conditions
 
 _FOREVER = 2**63
 """Later than any run ends, in picoseconds."""
@@ -78,6 +80,10 @@ class Simulation:
     Args:
         scenario: What to run, as `load_scenario` returns it, or the typed scenario alone.
     """
+
+    world = "sim"
+    options: tuple[str, ...] = ()
+    conditions: Conditions = MappingProxyType({})
 
     def __init__(self, scenario: ScenarioFile | Scenario) -> None:
         file = scenario if isinstance(scenario, ScenarioFile) else None
