@@ -165,6 +165,10 @@ def _check_rates(traffic: Traffic, place: Place) -> None:
             place.fail("give `load` or `rate`, one of the two")
         if 0 in (traffic.load, traffic.rate):
             place.fail("nothing is sent at a load or rate of 0")
+    if traffic.repeat < 1:
+        (place / "repeat").fail(f"{traffic.repeat} times are none; it must be 1 or more")
+    if traffic.repeat > 1 and not traffic.every:
+        place.fail("`repeat` needs the time from one to the next in `every`")
     if isinstance(traffic, ClosedLoop) and min(traffic.connections, traffic.rounds) < 1:
         place.fail("`connections` and `rounds` must be 1 or more")
 

@@ -227,6 +227,10 @@ class Traffic:
     """The target answers with this many bytes, and a flow ends when they are there."""
     background: bool = False
     """The run does not wait for these flows."""
+    repeat: int = 1
+    """Times that all of it happens, drawn anew each time."""
+    every: Picoseconds | None = None
+    """Time from one to the next."""
     seed: int | None = None
     """Seed of its draws; from the scenario's seed and its place when left out."""
 

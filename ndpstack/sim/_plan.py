@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,23 +15,35 @@ from ndpstack.scenario._decode import Place
 from ndpstack.scenario._disciplines import discipline
 from ndpstack.scenario._protocols import Demand, protocol
 from ndpstack.scenario._settings import written
-from ndpstack.scenario._units import UnitError, parse_time
+from ndpstack.scenario._units import Picoseconds, UnitError, parse_time
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
 from ndpstack.sim._traffic import Flows, Setting, build
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
     from pathlib import Path
 
     from ndpstack._core import CData, nd_phantom_config, nd_sim_config, nd_sim_delay, nd_sim_egress
     from ndpstack.scenario._protocols import Configured
-    from ndpstack.scenario._schema import Delay, LinkChange, Phantom, Probes, Queue, Scenario
+    from ndpstack.scenario._schema import (
+        Delay,
+        LinkChange,
+        Phantom,
+        Probes,
+        Queue,
+        Scenario,
+        Traffic,
+    )
 
 SERVICE = 1
 """The port that servers of the simulator listen on."""
 
 GOODPUT_BINS_MAX = 100_000
 """Bins of a series; what comes later counts in the last one."""
+
+_ROUND_SEED = 0x9E3779B97F4A7C15
+"""Added to the seed for each further round."""
 
 _ROUTES = ("source", "random", "round-robin", "flow")
 _LOSS_ONE = 1 << 32
@@ -231,21 +244,38 @@ class Plan:
         return min(-(-self.scenario.duration // width), GOODPUT_BINS_MAX)
 
     def _traffic(self) -> Flows:
+        return Flows.join(
+            [
+                part
+                for i, item in enumerate(self.scenario.traffic)
+                for part in self._rounds(item, self.scenario.seed * 1_000_003 + i)
+            ]
+        )
+
+    def _rounds(self, item: Traffic, place_seed: int) -> Iterator[Flows]:
+        """Each time that an item of the traffic happens."""
         names = list(self.engines)
-        hosts = host_count(self.scenario.topology)
-        parts = []
-        for i, item in enumerate(self.scenario.traffic):
-            engine = item.transport or names[0]
-            seed = item.seed if item.seed is not None else self.scenario.seed * 1_000_003 + i
+        engine = item.transport or names[0]
+        seed = item.seed if item.seed is not None else place_seed
+        for number in range(item.repeat):
             setting = Setting(
-                hosts,
+                host_count(self.scenario.topology),
                 self.scenario.topology.rate,
                 names.index(engine),
                 self.engines[engine].sizes,
-                seed % 2**64,
+                (seed + number * _ROUND_SEED) % 2**64,
             )
-            parts.append(build(item, setting))
-        return Flows.join(parts)
+            start = Picoseconds(item.start + number * (item.every or 0))
+            yield build(dataclasses.replace(item, start=start), setting)
+
+    def host_configs(self, host: int) -> dict[str, CData]:
+        """Every engine's config as this host has it; alive as long as the plan."""
+        found = {}
+        for index, name in enumerate(self.engines):
+            engine = self.config.engines[index]
+            number = engine.host_class[host] if engine.host_class else 0
+            found[name] = engine.configs[number]
+        return found
 
     def settings(self) -> dict[str, object]:
         """Every engine's config as the run has it."""

@@ -253,3 +253,16 @@ def test_a_phantom_queue_drains_at_its_share_of_the_link() -> None:
     assert counters["passed_packets"] == summarise(phantom).queues["edge-down"]["dequeued_packets"]
     assert counters["unmarked_packets"] > counters["passed_packets"] // 2
     assert summarise(plain).phantoms == {}
+
+
+def test_traffic_repeats_and_is_drawn_anew_each_time() -> None:
+    """E-N08: an incast again and again, so that medians and tails can be told."""
+    flows = Simulation(small("traffic.0.repeat=3", "traffic.0.every=5ms")).flows
+    rounds = flows.reshape(3, 8)
+    assert rounds["start_ps"].tolist() == [[start] * 8 for start in (0, 5 * 10**9, 10**10)]
+    assert len({tuple(targets) for targets in rounds["target"].tolist()}) > 1
+    assert set(map(tuple, rounds["source"].tolist())) == {tuple(range(8))}
+    with pytest.raises(UserError, match="`repeat` needs the time from one to the next"):
+        small("traffic.0.repeat=3")
+    with pytest.raises(UserError, match="0 times are none"):
+        small("traffic.0.repeat=0")
