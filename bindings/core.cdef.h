@@ -600,6 +600,15 @@ uint32_t nd_topology_port_reverse(const struct nd_topology *topology, uint32_t p
 enum nd_tier nd_topology_tier(const struct nd_topology *topology, uint32_t port);
 struct nd_cable nd_topology_cable(const struct nd_topology *topology, uint32_t port);
 
+struct nd_hops {
+	uint32_t first;
+	uint32_t count;
+	uint32_t digit;
+	const uint32_t *ports;
+};
+struct nd_hops nd_topology_hops(const struct nd_topology *topology, uint32_t node, uint32_t target,
+				uint32_t path);
+
 struct nd_sim_engine {
 	const struct nd_transport_ops *ops;
 	const void *const *configs;

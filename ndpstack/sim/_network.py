@@ -19,6 +19,8 @@ from ndpstack.scenario._schema import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ndpstack._core import CData, nd_topology, nd_topology_config
 
 TIER_NAMES = ("nic", "edge-down", "edge-up", "agg-down", "agg-up", "core-down")
@@ -141,6 +143,24 @@ class Network:
             if lib.nd_topology_peer(self._topology, port) == second:
                 return port
         raise UserError(f"there is no cable between {between[0]!r} and {between[1]!r}")
+
+    def cables(self) -> Iterator[tuple[int, int]]:
+        """Both ports of every cable, each cable once."""
+        for port in range(self.ports):
+            other = lib.nd_topology_port_reverse(self._topology, port)
+            if port < other:
+                yield port, other
+
+    def place(self, port: int) -> tuple[int, int]:
+        """The node of a port, and its place among the ports of that node."""
+        node = lib.nd_topology_port_node(self._topology, port)
+        return node, port - lib.nd_topology_port_first(self._topology, node)
+
+    def hops(self, node: int, target: int, path: int = 0) -> tuple[list[int], int]:
+        """Equal-cost ports of a switch towards a host, and which of them a path id names."""
+        hops = lib.nd_topology_hops(self._topology, node, target, path)
+        found = range(hops.count)
+        return [hops.ports[i] if hops.ports else hops.first + i for i in found], hops.digit
 
     def port_name(self, port: int) -> str:
         """Both ends of a port's cable, as in "edge 0 -> host 3"."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ndpstack._errors import UserError
 
-class TestbedError(Exception):
+
+class TestbedError(UserError):
     """The testbed cannot do what was asked; the text names the cause and the remedy."""
 
     __test__ = False

@@ -116,7 +116,7 @@ class Plan:
                 found.append((link.a_port, link.b))
             if link.b == name:
                 found.append((link.b_port, link.a))
-        return found
+        return sorted(found, key=lambda port: int(port[0][1:]))
 
     def mac(self, name: str, interface: str) -> str:
         """The fixed MAC address of a port: locally administered, node and port in it."""
