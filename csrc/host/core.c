@@ -4,6 +4,7 @@
 
 #include "port/fds.h"
 #include "transport/homa.h"
+#include "transport/ndp.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +23,6 @@
 #define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
 #define IPV6_EXTRA_BYTES 20u /* of its header over that of IPv4 */
 #define UDP_BYTES 8u
-#define ENGINE_ALIGN 64u
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
 
@@ -160,16 +161,18 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 		.config = config,
 	};
 	const char *why = NULL;
-	size_t bytes;
+	void *memory;
 
 	if (ops->check(config, &why) < 0)
 		return nd_error_set(error, -EINVAL, "%s: %s", ops->name, why);
-	bytes = (ops->bytes(config) + ENGINE_ALIGN - 1) & ~(size_t)(ENGINE_ALIGN - 1);
-	engine->endpoint = aligned_alloc(ENGINE_ALIGN, bytes);
-	if (!engine->endpoint)
+	/* Zeroed by the kernel, page by page as it is used: limits are generous, most are idle. */
+	engine->bytes = ops->bytes(config);
+	memory = mmap(NULL, engine->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (memory == MAP_FAILED)
 		return nd_error_set(error, -ENOMEM, "%s: no memory for %zu KiB of state",
-				    ops->name, bytes / 1024);
-	memset(engine->endpoint, 0, bytes);
+				    ops->name, engine->bytes / 1024);
+	engine->endpoint = memory;
 	engine->ops = ops;
 	ops->init(engine->endpoint, &setup);
 	nd_nic_add(&core->nic, ops, engine->endpoint);
@@ -177,17 +180,34 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 	return 0;
 }
 
+/* Pulls are spaced by what a packet takes on the link, tag and IP version included. */
+static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t link_bps)
+{
+	struct nd_ndp_config ndp = nd_ndp_config_default(link_bps, engine_mtu(core, false));
+	struct nd_frame_peer peer = { .vlan = core->peers.vlan };
+
+	memcpy(peer.source, nd_peers_first_own(&core->peers), sizeof(peer.source));
+	memcpy(peer.target, peer.source, sizeof(peer.target));
+	ndp.data_header_bytes = nd_frame_overhead(&core->frame, &peer, ND_PROTO_NDP, ND_NDP_DATA);
+	ndp.control_bytes = nd_frame_overhead(&core->frame, &peer, ND_PROTO_NDP, ND_NDP_ACK);
+	return ndp;
+}
+
 static int add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
 	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
 	struct nd_homa_config homa = nd_homa_config_default(link_bps, engine_mtu(core, true));
+	struct nd_ndp_config ndp = ndp_defaults(core, link_bps);
 	int code = 0;
 
 	nd_core_init_memory(core);
 	nd_nic_init(&core->nic, config->link_bps,
 		    core->ports[0].port->frame_bytes_max + ND_FRAME_FRAMING_BYTES);
-	if (!config->no_homa)
+	if (!config->no_ndp)
+		code = add_engine(core, &nd_ndp_ops,
+				  config->ndp_config ? config->ndp_config : &ndp, error);
+	if (code == 0 && !config->no_homa)
 		code = add_engine(core, &nd_homa_ops,
 				  config->homa_config ? config->homa_config : &homa, error);
 	return code;
@@ -297,7 +317,7 @@ static void tear_down(struct nd_core *core)
 			nd_core_detach(core, i, now);
 	nd_core_close_ports(core);
 	for (uint32_t i = 0; i < core->engine_count; i++)
-		free(core->engines[i].endpoint);
+		munmap(core->engines[i].endpoint, core->engines[i].bytes);
 	nd_peers_free(&core->peers);
 	if (core->service >= 0 && core->config.service[0] == '/')
 		unlink(core->config.service);

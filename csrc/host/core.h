@@ -56,6 +56,7 @@ struct nd_core;
 struct nd_core_engine {
 	const struct nd_transport_ops *ops;
 	void *endpoint;
+	size_t bytes; /* of it */
 };
 
 struct nd_core_port {

@@ -22,15 +22,14 @@ static uint8_t *rx_get(void *context, uint16_t index, uint32_t bytes)
 {
 	struct nd_core *core = context;
 	struct nd_core_app *app = &core->apps[index];
-	uint8_t *memory;
+	uint8_t *memory = NULL;
 
-	if (index >= core->apps_limit || !app->used ||
-	    app->held >= app->channel.layout.events / 2) {
+	if (index < core->apps_limit && app->used && app->held < app->channel.layout.events / 2)
+		memory = nd_arena_get(&app->channel.arena, bytes);
+	if (memory)
+		app->held++;
+	else
 		core->counters.messages_withheld++;
-		return NULL;
-	}
-	memory = nd_arena_get(&app->channel.arena, bytes);
-	app->held += memory != NULL;
 	return memory;
 }
 

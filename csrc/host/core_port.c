@@ -41,9 +41,7 @@ static int open_port(struct nd_core *core, struct nd_core_port *self, struct nd_
 	self->pending = self->blank_count = self->blank_used = 0;
 	self->derive = memcmp(port->mac, none, sizeof(none)) == 0;
 	if (self->derive)
-		nd_peers_derive_mac(core->peers.own[memcmp(core->peers.own[0],
-							   (uint8_t[16]){ 0 }, 16) == 0],
-				    self->mac);
+		nd_peers_derive_mac(nd_peers_first_own(&core->peers), self->mac);
 	else
 		memcpy(self->mac, port->mac, sizeof(self->mac));
 	return 0;

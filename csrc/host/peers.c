@@ -48,6 +48,11 @@ void nd_peers_free(struct nd_peers *peers)
 	free(peers->map_memory);
 }
 
+const uint8_t *nd_peers_first_own(const struct nd_peers *peers)
+{
+	return peers->own[memcmp(peers->own[0], no_address, sizeof(no_address)) == 0];
+}
+
 bool nd_peers_is_own(const struct nd_peers *peers, const uint8_t address[16])
 {
 	return (memcmp(address, peers->own[0], 16) == 0 ||

@@ -59,6 +59,9 @@ static inline bool nd_peers_has(const struct nd_peers *peers, uint32_t handle)
 	return handle < peers->count;
 }
 
+/* The host's own address: IPv4 where it has both. */
+const uint8_t *nd_peers_first_own(const struct nd_peers *peers);
+
 /* True for an address of the host. */
 bool nd_peers_is_own(const struct nd_peers *peers, const uint8_t address[16]);
 

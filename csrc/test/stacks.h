@@ -28,6 +28,11 @@ struct pair {
 	uint32_t peer; /* the server, as the client calls it */
 };
 
+/* An NDP connection by the ids that its ends have for it. */
+struct line {
+	uint64_t client, server;
+};
+
 static const uint8_t addresses[2][2][16] = {
 	{ { [10] = 0xff, [11] = 0xff, 10, 7, 0, 1 }, { [10] = 0xff, [11] = 0xff, 10, 7, 0, 2 } },
 	{ { 0xfd, [15] = 1 }, { 0xfd, [15] = 2 } },
@@ -96,6 +101,30 @@ static inline uint32_t resolve(struct nd_stack *stack, const uint8_t address[16]
 	event = expect(stack, ND_EVENT_OPENED);
 	CHECK_EQ(nd_stack_buffer_free(stack, buffer), 0);
 	return event.peer;
+}
+
+static inline uint64_t counter(struct nd_stack *stack, enum nd_stack_group group,
+			       const char *name)
+{
+	const struct nd_counters_table *table;
+	uint64_t values[256];
+	int count = nd_stack_counters(stack, group, 0, &table, values, ND_ARRAY_SIZE(values));
+
+	for (int i = 0; i < count; i++)
+		if (strcmp(table->texts[i].name, name) == 0)
+			return values[i];
+	nd_test_fail(__FILE__, __LINE__, name);
+}
+
+/* Waits for a counter of the core; what it counts happens in another thread. */
+static inline void await_counter(struct nd_stack *stack, const char *name, uint64_t value)
+{
+	nd_ns end = clock_now() + PATIENCE;
+
+	while (counter(stack, ND_STACK_GROUP_CORE, name) < value) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
 }
 
 static inline void close_pair(struct pair *pair)
@@ -179,6 +208,92 @@ static inline void check_sizes(const struct pair *pair)
 		event = expect(pair->server, ND_EVENT_SENT);
 		CHECK_EQ(nd_stack_buffer_free(pair->server, (void *)(uintptr_t)event.cookie), 0);
 	}
+}
+
+/* ---- NDP ---- */
+
+static inline void command_ndp(struct nd_stack *stack, uint8_t kind, uint64_t id, uint64_t message)
+{
+	submit(stack, ND_PROTO_NDP,
+	       (struct nd_command){ .kind = kind, .id = id, .message = message });
+}
+
+/* Sends bytes that fill() makes; the buffer comes back in the cookie. */
+static inline void send_filled(struct nd_stack *stack, uint64_t id, uint32_t bytes, uint32_t seed)
+{
+	uint8_t *payload = bytes ? nd_stack_buffer(stack, bytes) : NULL;
+
+	CHECK(!bytes || payload);
+	if (bytes)
+		fill(payload, bytes, seed);
+	submit(stack, ND_PROTO_NDP,
+	       (struct nd_command){ .kind = ND_COMMAND_SEND,
+				    .id = id,
+				    .payload = payload,
+				    .bytes = bytes,
+				    .cookie = (uint64_t)(uintptr_t)payload });
+}
+
+/* What send_filled() sent was acknowledged. */
+static inline void expect_sent(struct nd_stack *stack, uint64_t id)
+{
+	struct nd_event event = expect(stack, ND_EVENT_SENT);
+
+	CHECK_EQ(event.id, id);
+	if (event.cookie)
+		CHECK_EQ(nd_stack_buffer_free(stack, (void *)(uintptr_t)event.cookie), 0);
+}
+
+/* The next event is this message, whole; it is released. */
+static inline void expect_message(struct nd_stack *stack, uint64_t id, uint64_t number,
+				  uint32_t bytes, uint32_t seed)
+{
+	struct nd_event event = expect(stack, ND_EVENT_MESSAGE);
+
+	CHECK_EQ(event.protocol, ND_PROTO_NDP);
+	CHECK_EQ(event.id, id);
+	CHECK_EQ(event.message, number);
+	CHECK_EQ(event.bytes, bytes);
+	CHECK(is_filled(event.payload, bytes, seed));
+	command_ndp(stack, ND_COMMAND_RELEASE, id, number);
+}
+
+/* Connects, and makes the server hear of it by a first message. */
+static inline struct line connect_line(const struct pair *pair, uint16_t port)
+{
+	struct line line;
+
+	submit(pair->client, ND_PROTO_NDP,
+	       (struct nd_command){
+		       .kind = ND_COMMAND_CONNECT, .peer = pair->peer, .port = port });
+	line.client = expect(pair->client, ND_EVENT_OPENED).id;
+	send_filled(pair->client, line.client, 1, 0);
+	line.server = expect(pair->server, ND_EVENT_ACCEPTED).id;
+	expect_message(pair->server, line.server, 0, 1, 0);
+	expect_sent(pair->client, line.client);
+	return line;
+}
+
+/* Messages of all sizes that matter, each way, one after the other. */
+static inline void check_ndp_sizes(const struct pair *pair)
+{
+	static const uint32_t sizes[] = { 0,    1,     2,      1431,   1432,
+					  1433, 10000, 100000, 1000000 };
+	struct line line;
+
+	listen_on(pair->server, ND_PROTO_NDP, SERVICE);
+	line = connect_line(pair, SERVICE);
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(sizes); i++) {
+		send_filled(pair->client, line.client, sizes[i], i);
+		expect_message(pair->server, line.server, i + 1, sizes[i], i);
+		expect_sent(pair->client, line.client);
+		send_filled(pair->server, line.server, sizes[i], i + 100);
+		expect_message(pair->client, line.client, i, sizes[i], i + 100);
+		expect_sent(pair->server, line.server);
+	}
+	command_ndp(pair->client, ND_COMMAND_CLOSE, line.client, 0);
+	CHECK_EQ(expect(pair->server, ND_EVENT_CLOSED).error, 0);
+	CHECK_EQ(expect(pair->client, ND_EVENT_CLOSED).error, 0);
 }
 
 #endif

@@ -1,36 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two hosts in one process over a memory port: the public API, real engines, real threads. */
-#include "test/stacks.h"
+#include "test/memory_pair.h"
 
 #include <signal.h>
 #include <sys/wait.h>
-
-static struct nd_stack_config config_of(const char *name, uint32_t end, bool v6)
-{
-	struct nd_stack_config config = {
-		.ports = { { .backend = ND_PORT_MEMORY, .name = name, .memory.listen = end == 0 } },
-		.port_count = 1,
-		.seed = 7 + end,
-	};
-
-	memcpy(v6 ? config.address_v6 : config.address_v4, addresses[v6][end], 16);
-	return config;
-}
-
-static struct pair open_pair(const char *case_name, bool v6)
-{
-	static char name[64];
-	struct nd_stack_config config;
-	struct pair pair;
-
-	snprintf(name, sizeof(name), "test-stack-%d-%s", getpid(), case_name);
-	config = config_of(name, 0, v6);
-	pair.server = open_stack(&config);
-	config = config_of(name, 1, v6);
-	pair.client = open_stack(&config);
-	pair.peer = resolve(pair.client, addresses[v6][0]);
-	return pair;
-}
 
 static void check_homa(const char *case_name, bool v6)
 {
@@ -48,29 +21,6 @@ TEST(nd_stack__echoes_homa_rpcs_over_ipv4)
 TEST(nd_stack__echoes_homa_rpcs_over_ipv6)
 {
 	check_homa("homa6", true);
-}
-
-static uint64_t counter(struct nd_stack *stack, enum nd_stack_group group, const char *name)
-{
-	const struct nd_counters_table *table;
-	uint64_t values[256];
-	int count = nd_stack_counters(stack, group, 0, &table, values, ND_ARRAY_SIZE(values));
-
-	for (int i = 0; i < count; i++)
-		if (strcmp(table->texts[i].name, name) == 0)
-			return values[i];
-	nd_test_fail(__FILE__, __LINE__, name);
-}
-
-/* Waits for a counter of the core; what it counts happens in another thread. */
-static void await_counter(struct nd_stack *stack, const char *name, uint64_t value)
-{
-	nd_ns end = clock_now() + PATIENCE;
-
-	while (counter(stack, ND_STACK_GROUP_CORE, name) < value) {
-		CHECK(clock_now() < end);
-		usleep(1000);
-	}
 }
 
 /* One request and its answer, as proof that all is well. */

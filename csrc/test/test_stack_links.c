@@ -11,26 +11,13 @@ static struct nd_stack *open_end(enum nd_port_backend backend, const char *name,
 	struct nd_stack_config config = {
 		.ports = { { .backend = backend,
 			     .name = name,
-			     .filter = { .homa = true, .udp_count = 1, .udp_ports = { 4797 } } } },
+			     .filter = { .homa = true, .udp_count = 1, .udp_ports = { ND_NDP_UDP_PORT } } } },
 		.port_count = 1,
 		.seed = 7 + end,
 	};
 
 	memcpy(v6 ? config.address_v6 : config.address_v4, addresses[v6][end], 16);
 	return open_stack(&config);
-}
-
-static uint64_t core_counter(struct nd_stack *stack, const char *name)
-{
-	const struct nd_counters_table *table;
-	uint64_t values[64];
-	int count = nd_stack_counters(stack, ND_STACK_GROUP_CORE, 0, &table, values,
-				      ND_ARRAY_SIZE(values));
-
-	for (int i = 0; i < count; i++)
-		if (strcmp(table->texts[i].name, name) == 0)
-			return values[i];
-	nd_test_fail(__FILE__, __LINE__, name);
 }
 
 /* The client is told the way; the server learns it from what arrives. */
@@ -45,7 +32,8 @@ static void check_link(enum nd_port_backend backend, uint32_t mtu, bool v6)
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[v6][0], 0, macs[0]), 0);
 	pair.peer = resolve(pair.client, addresses[v6][0]);
 	check_sizes(&pair);
-	CHECK_EQ(core_counter(pair.server, "tx_no_way"), 0);
+	check_ndp_sizes(&pair);
+	CHECK_EQ(counter(pair.server, ND_STACK_GROUP_CORE, "tx_no_way"), 0);
 	close_pair(&pair);
 	veth_delete("s0");
 }
@@ -79,8 +67,7 @@ TEST(nd_stack_set_peer__lets_waiting_packets_go)
 	request = nd_stack_buffer(pair.client, 100);
 	ask(&pair, request, 100, 1);
 	expect(pair.client, ND_EVENT_OPENED);
-	for (nd_ns end = clock_now() + PATIENCE; !core_counter(pair.client, "tx_no_way");)
-		CHECK(clock_now() < end);
+	await_counter(pair.client, "tx_no_way", 1);
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
 	echo_once(pair.server);
 	CHECK_EQ(expect(pair.client, ND_EVENT_RESPONSE).bytes, 100);
@@ -92,7 +79,6 @@ TEST(nd_stack_set_peer__lets_waiting_packets_go)
 TEST(nd_core_check_ports__survives_its_interface)
 {
 	struct pair pair;
-	nd_ns end = clock_now() + PATIENCE;
 
 	veth_add("s0", "s1", 1500);
 	pair.server = open_end(ND_PORT_XDP, "s0", 0, false);
@@ -100,9 +86,8 @@ TEST(nd_core_check_ports__survives_its_interface)
 	veth_delete("s0");
 	usleep(200000);
 	veth_add("s0", "s1", 1500);
-	while (!core_counter(pair.server, "ports_reopened") ||
-	       !core_counter(pair.client, "ports_reopened"))
-		CHECK(clock_now() < end);
+	await_counter(pair.server, "ports_reopened", 1);
+	await_counter(pair.client, "ports_reopened", 1);
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
 	pair.peer = resolve(pair.client, addresses[0][0]);
 	check_sizes(&pair);

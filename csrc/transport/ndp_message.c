@@ -49,7 +49,7 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	struct nd_ndp_message *message;
 	uint32_t index;
 
-	if (command->deadline <= now)
+	if (command->deadline && command->deadline <= now)
 		return -ETIMEDOUT;
 	if (connection->message_count >= ndp->config.connection_messages_max)
 		return -EAGAIN;
