@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,6 +117,9 @@ static void *run(void *argument)
 {
 	struct nd_core *core = argument;
 
+	/* Neither can fail: the name is short, the slack a number. */
+	prctl(PR_SET_NAME, "ndpstack-core");
+	prctl(PR_SET_TIMERSLACK, 1); /* ns that a sleep may be prolonged to save wake-ups */
 	core->busy_at = nd_core_now();
 	while (!core->stopping) {
 		nd_ns now = nd_core_now();

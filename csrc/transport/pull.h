@@ -3,7 +3,7 @@
  * The pull queue of a host and its pacer: which flow may be pulled next, and when.
  *
  * DESIGN NOTES
- * 1. It knows flows, peers and bytes, not NDP: a thread of its own may own it later.
+ * 1. It knows flows, peers and bytes, not NDP.
  * 2. Every pull carries the wire bytes of the arrival that earned it, and the next pull waits as
  *    long as the link takes for that many. So released bytes equal arrived bytes over any while,
  *    whatever the mix of packet sizes, and uniform packets are spaced exactly.
