@@ -33,7 +33,7 @@ EXPERIMENTS = (
     Experiment("E-N23", "retransmissions in incast", "NDP F20b", incast.retransmissions, True, 10),
     Experiment("E-N24", "collateral damage", "NDP F21", paths.collateral, True, 5),
     Experiment("E-N26", "a slow link", "NDP F22", paths.slow_link, True, 10),
-    Experiment("E-N30", "run time", "NDP §6.2", load.run_time, True, 10),
+    Experiment("E-N30", "run time", "NDP §6.2", load.run_time, False, 10),
     Experiment("E-O01", "FatTrees", "OMNeT++ T1", omnet.fat_trees, True, 5),
     Experiment("E-O02", "short flows", "OMNeT++ F6", omnet.short_flows, True, 20),
     Experiment("E-O03", "balance over cores", "OMNeT++ F7", omnet.core_balance, True, 30),
