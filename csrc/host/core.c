@@ -20,7 +20,7 @@
 
 #define CHECK_EVERY (100 * ND_MSEC)
 #define PEERS_DEFAULT 16384u
-#define PEERS_MAX (1u << 24)
+#define PEERS_MIN 2u /* the host itself and somebody to talk to */
 #define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
 #define IPV6_EXTRA_BYTES 20u /* of its header over that of IPv4 */
 #define UDP_BYTES 8u
@@ -98,6 +98,7 @@ static void look_after(struct nd_core *core, nd_ns now)
 	core->check_at = now + CHECK_EVERY;
 	nd_core_answer_service(core);
 	nd_core_check_apps(core, now);
+	nd_core_check_waiting(core, now);
 	nd_core_check_ports(core, now);
 }
 
@@ -230,9 +231,10 @@ static int check_config(const struct nd_stack_config *config, struct nd_error *e
 						    "both");
 	if (config->no_ndp && config->no_homa)
 		return nd_error_set(error, -EINVAL, "stack: no protocol is left in");
-	if (config->peers_max > PEERS_MAX)
-		return nd_error_set(error, -EINVAL, "stack: peers_max is %u, the most is %u",
-				    config->peers_max, PEERS_MAX);
+	if (config->peers_max &&
+	    (config->peers_max < PEERS_MIN || config->peers_max > ND_PEERS_LIMIT_MAX))
+		return nd_error_set(error, -EINVAL, "stack: peers_max is %u; give %u to %u",
+				    config->peers_max, PEERS_MIN, ND_PEERS_LIMIT_MAX);
 	if (config->frame && nd_frame_config_check(config->frame, &why) < 0)
 		return nd_error_set(error, -EINVAL, "stack: %s", why);
 	return 0;
@@ -329,6 +331,7 @@ static void tear_down(struct nd_core *core)
 	nd_fds_close(&core->service);
 	nd_fds_close(&core->epoll);
 	nd_fds_close(&core->bell);
+	nd_fds_close(&core->resolver.bell);
 	pthread_mutex_destroy(&core->mutex);
 	pthread_cond_destroy(&core->done);
 	free(core);
@@ -346,7 +349,7 @@ struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_err
 		return NULL;
 	}
 	core->config = *config;
-	core->epoll = core->bell = core->service = -1;
+	core->epoll = core->bell = core->service = core->resolver.bell = -1;
 	pthread_mutex_init(&core->mutex, NULL);
 	pthread_cond_init(&core->done, NULL);
 	core->config.service = config->service ? strdup(config->service) : NULL;

@@ -11,8 +11,9 @@
  * 2. An application's credit is what it holds: received messages (memory, and their number) and
  *    events not taken. One that takes none gets no more messages and its commands wait; what
  *    still comes (failures, say) goes to a bounded backlog; beyond that it is detached.
- * 3. A packet to a peer whose way is unknown is dropped and counted: engines send it again, and
- *    the control plane has learned the neighbour by then.
+ * 3. A packet to a peer whose way is unknown is dropped and counted, and the control plane is
+ *    asked for it: engines send the packet again, and the neighbour is known by then. Who asks for
+ *    a peer by its address waits for the answer, so that nobody connects to where no way leads.
  */
 #ifndef ND_HOST_CORE_H
 #define ND_HOST_CORE_H
@@ -26,6 +27,8 @@
 
 #define ND_CORE_ENGINES_MAX 2
 #define ND_CORE_BATCH 64u /* frames, commands, events taken at once */
+#define ND_CORE_ASKED_MAX 256u   /* peers whose way is asked for at once */
+#define ND_CORE_WAITING_MAX 256u /* commands that wait for a way at once */
 
 #define ND_CORE_COUNTERS(X) \
 	X(rounds, "Rounds of the core's loop.") \
@@ -45,7 +48,9 @@
 	X(rx_not_ours, "Frames received that are not for this host or no protocol of ours.") \
 	X(rx_peers_refused, "Packets dropped because peers_max addresses are known.") \
 	X(tx_packets, "Packets given to a port.") \
-	X(tx_no_way, "Packets dropped because the way to their peer is not known yet.") \
+	X(tx_no_way, "Packets dropped because the way to their peer is not known (yet).") \
+	X(ways_not_asked, "Ways not asked for at once because many others were being asked for.") \
+	X(peers_evicted, "Addresses forgotten because they were idle and others needed room.") \
 	X(tx_unencodable, "Packets dropped because they do not fit in a frame.") \
 	X(ports_reopened, "Ports opened again after their interface was gone or changed.")
 ND_COUNTERS_STRUCT(nd_core_counters, ND_CORE_COUNTERS);
@@ -83,6 +88,21 @@ struct nd_core_app {
 	uint64_t last[ND_PROTO_COUNT]; /* ids of the last CONNECT or REQUEST */
 };
 
+/* A command PEER whose answer has to wait for the way. */
+struct nd_core_waiting {
+	struct nd_event event; /* the answer, but for what becomes of it */
+	nd_ns give_up_at;
+};
+
+/* What the control plane is asked, and who waits for its answers. */
+struct nd_core_resolver {
+	int bell; /* eventfd, readable when something is asked; -1: nobody answers */
+	uint32_t asked[ND_CORE_ASKED_MAX]; /* ring of handles */
+	uint32_t head, count;
+	struct nd_core_waiting waiting[ND_CORE_WAITING_MAX];
+	uint32_t waiting_count;
+};
+
 /* A call from another thread; it lies on that thread's stack. */
 struct nd_core_request {
 	void (*call)(struct nd_core *core, void *argument);
@@ -101,6 +121,7 @@ struct nd_core {
 	struct nd_core_port ports[ND_STACK_PORTS_MAX];
 	struct nd_core_app apps[ND_STACK_APPS_MAX];
 	uint32_t apps_limit; /* apps below this index may be in use */
+	struct nd_core_resolver resolver;
 	struct nd_core_counters counters;
 	struct nd_wire_counters wire;
 
@@ -151,6 +172,22 @@ void nd_core_init_memory(struct nd_core *core);
 void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
 		     nd_ns now);
 void nd_core_post(struct nd_core *core, uint32_t app, const struct nd_event *event, bool news);
+
+/* core_resolve.c */
+/* Asks the control plane; false when no answer is going to come. */
+bool nd_core_ask_way(struct nd_core *core, struct nd_peer *peer, nd_ns now);
+/* 0: the event is posted when the way is known or lost; or what the command fails with. */
+int nd_core_await_way(struct nd_core *core, uint32_t app, const struct nd_event *event, nd_ns now);
+/* Answers all who wait for the way to this peer. */
+void nd_core_settle_way(struct nd_core *core, const struct nd_peer *peer);
+void nd_core_check_waiting(struct nd_core *core, nd_ns now);
+void nd_core_forget_waiting(struct nd_core *core, uint32_t app);
+/* The control plane's side. Descriptor or -errno; count; 0 or -errno. */
+int nd_core_open_resolver(struct nd_core *core);
+uint32_t nd_core_take_unresolved(struct nd_core *core, uint8_t (*out)[16], uint32_t limit);
+int nd_core_find_way(struct nd_core *core, const uint8_t address[16], uint32_t port_index,
+		     const uint8_t mac[6], nd_ns now);
+int nd_core_lose_way(struct nd_core *core, const uint8_t address[16], uint8_t reason, nd_ns now);
 
 /* core_packet.c */
 bool nd_core_receive(struct nd_core *core, nd_ns now);

@@ -258,6 +258,7 @@ void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)
 
 		core->engines[i].ops->submit(core->engines[i].endpoint, &command, now);
 	}
+	nd_core_forget_waiting(core, index);
 	free_app(app);
 	core->counters.apps_ended++;
 }

@@ -48,7 +48,7 @@ static struct nd_event event_about(const struct nd_submission *submission)
 }
 
 static void refuse(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
-		   int code)
+		   uint32_t detail, int code)
 {
 	struct nd_event event = event_about(submission);
 
@@ -57,26 +57,74 @@ static void refuse(struct nd_core *core, uint32_t app, const struct nd_submissio
 		return;
 	event.kind = ND_EVENT_FAILED;
 	event.error = code;
+	event.detail = detail;
 	nd_core_post(core, app, &event, true);
 }
 
-/* The handle of an address, or the address of a handle. */
-static int resolve(struct nd_core *core, const struct nd_command *command, struct nd_event *event)
+/* The address of a handle. */
+static int name_handle(const struct nd_core *core, uint32_t handle, struct nd_event *event)
 {
-	struct nd_core_port *port = &core->ports[0];
-	uint8_t address[16];
+	const struct nd_peer *peer = nd_peers_find(&core->peers, handle);
+	uint8_t own[16];
+	const uint8_t *address;
 
-	if (command->bytes == sizeof(address)) {
-		memcpy(address, command->payload, sizeof(address)); /* once: it is shared */
-		event->peer = nd_peers_get(&core->peers, address, 0, port->mac, port->derive);
-		return event->peer == ND_NONE ? -EHOSTUNREACH : 0;
-	}
-	if (command->bytes || !nd_peers_has(&core->peers, command->peer))
-		return -EINVAL;
-	memcpy(address, core->peers.entries[command->peer].frame.target, sizeof(address));
+	if (!peer)
+		return -ESTALE;
+	memcpy(own, nd_peers_first_own(&core->peers), sizeof(own));
+	address = handle == ND_PEERS_SELF ? own : peer->frame.target;
 	memcpy(&event->id, address, sizeof(event->id));
 	memcpy(&event->message, address + sizeof(event->id), sizeof(event->message));
 	return 0;
+}
+
+/*
+ * The handle of an address, or the address of a handle. event->kind is set when it can be
+ * answered now.
+ */
+static int resolve(struct nd_core *core, uint32_t app, const struct nd_command *command,
+		   struct nd_event *event, nd_ns now)
+{
+	struct nd_core_port *port = &core->ports[0];
+	uint8_t address[16];
+	struct nd_peer *peer;
+
+	event->kind = ND_EVENT_OPENED;
+	if (!command->bytes)
+		return name_handle(core, command->peer, event);
+	if (command->bytes != sizeof(address))
+		return -EINVAL;
+	memcpy(address, command->payload, sizeof(address)); /* once: it is shared */
+	event->peer = nd_peers_get(&core->peers, address, 0, port->mac, port->derive, now);
+	if (event->peer == ND_NONE) {
+		event->detail = nd_peers_has_family(&core->peers, address)
+					? ND_UNREACHABLE_PEERS_FULL
+					: ND_UNREACHABLE_NO_ADDRESS;
+		return -EHOSTUNREACH;
+	}
+	peer = nd_peers_find(&core->peers, event->peer);
+	if (core->resolver.bell < 0 || event->peer == ND_PEERS_SELF ||
+	    peer->way != ND_PEER_NO_WAY)
+		return 0;
+	if (!nd_core_ask_way(core, peer, now)) {
+		event->detail = peer->lost;
+		return peer->lost ? -EHOSTUNREACH : -EAGAIN;
+	}
+	event->kind = 0;
+	return nd_core_await_way(core, app, event, now);
+}
+
+/* Whether the peer that a command names can be talked to, as far as is known. */
+static int check_peer(struct nd_core *core, uint32_t handle, struct nd_event *event, nd_ns now)
+{
+	struct nd_peer *peer = nd_peers_find(&core->peers, handle);
+
+	if (!peer)
+		return -ESTALE;
+	peer->used_at = now;
+	event->detail = handle == ND_PEERS_SELF ? ND_UNREACHABLE_SELF : peer->lost;
+	if (peer->lost)
+		nd_core_ask_way(core, peer, now);
+	return event->detail ? -EHOSTUNREACH : 0;
 }
 
 static int submit(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
@@ -85,14 +133,16 @@ static int submit(struct nd_core *core, uint32_t app, const struct nd_submission
 	const struct nd_core_engine *engine = engine_of(core, submission->protocol);
 	struct nd_command command = submission->command;
 	uint64_t *last;
-	int code;
+	int code = 0;
 
 	if (command.kind == ND_COMMAND_DETACH || command.priority > 7)
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;
-	if (names_a_peer(command.kind) && !nd_peers_has(&core->peers, command.peer))
-		return -EHOSTUNREACH;
+	if (names_a_peer(command.kind))
+		code = check_peer(core, command.peer, event, now);
+	if (code < 0)
+		return code;
 	last = &core->apps[app].last[submission->protocol];
 	if (command.id == ND_STACK_ID_LAST)
 		command.id = *last;
@@ -113,15 +163,15 @@ void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submiss
 	uint8_t kind = submission->command.kind;
 	struct nd_event event = event_about(submission);
 	int code = kind == ND_STACK_COMMAND_PEER
-			   ? resolve(core, &submission->command, &event)
+			   ? resolve(core, app, &submission->command, &event, now)
 			   : submit(core, app, submission, &event, now);
 
 	core->counters.commands++;
 	if (code < 0) {
-		refuse(core, app, submission, code);
+		refuse(core, app, submission, event.detail, code);
 		return;
 	}
-	if (!is_answered(kind))
+	if (!is_answered(kind) || (kind == ND_STACK_COMMAND_PEER && !event.kind))
 		return;
 	event.kind = ND_EVENT_OPENED;
 	/* An id is for later use; it is not worth waking anybody. */

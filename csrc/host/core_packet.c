@@ -2,6 +2,8 @@
 /* Packets between ports and engines: decode and hand in, pull out and encode. */
 #include "host/core.h"
 
+#include <string.h>
+
 static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_t protocol)
 {
 	for (uint32_t i = 0; i < core->engine_count; i++)
@@ -12,19 +14,35 @@ static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_
 
 /* ---- receive ---- */
 
+/* The way that a packet came is the way back, unless the control plane has named one. */
+static void learn_way(struct nd_core *core, struct nd_peer *peer, uint32_t port_index,
+		      const uint8_t mac[6])
+{
+	if (peer->way == ND_PEER_LEARNED && peer->port == port_index &&
+	    memcmp(peer->frame.target_mac, mac, sizeof(peer->frame.target_mac)) == 0)
+		return;
+	nd_peers_set_way(peer, (uint8_t)port_index, core->ports[port_index].mac, mac,
+			 ND_PEER_LEARNED);
+	peer->lost = 0;
+	nd_core_settle_way(core, peer);
+}
+
 /* Names the sender by its handle, and remembers the way that its packet came. */
 static uint32_t sender_of(struct nd_core *core, uint32_t port_index,
-			  const struct nd_frame_peer *addresses)
+			  const struct nd_frame_peer *addresses, nd_ns now)
 {
 	struct nd_core_port *port = &core->ports[port_index];
 	uint32_t handle = nd_peers_get(&core->peers, addresses->source, (uint8_t)port_index,
-				       port->mac, port->derive);
+				       port->mac, port->derive, now);
+	struct nd_peer *peer;
 
-	if (handle == ND_NONE)
+	if (ND_UNLIKELY(handle == ND_NONE)) {
 		core->counters.rx_peers_refused++;
-	else if (ND_UNLIKELY(core->peers.entries[handle].way < ND_PEER_LEARNED && !port->derive))
-		nd_peers_set_way(&core->peers, handle, (uint8_t)port_index, port->mac,
-				 addresses->source_mac, ND_PEER_LEARNED);
+		return ND_NONE;
+	}
+	peer = nd_peers_find(&core->peers, handle);
+	if (peer->way <= ND_PEER_LEARNED && !port->derive)
+		learn_way(core, peer, port_index, addresses->source_mac);
 	return handle;
 }
 
@@ -46,7 +64,7 @@ static void receive_frame(struct nd_core *core, uint32_t port_index, const struc
 		core->counters.rx_not_ours++;
 		return;
 	}
-	packet.source = sender_of(core, port_index, &addresses);
+	packet.source = sender_of(core, port_index, &addresses, now);
 	packet.target = ND_PEERS_SELF;
 	if (ND_LIKELY(packet.source != ND_NONE))
 		engine->ops->receive(engine->endpoint, &packet, now);
@@ -102,14 +120,21 @@ static bool have_blanks(struct nd_core *core, uint32_t batch)
 	return true;
 }
 
-static void send_packet(struct nd_core *core, const struct nd_packet *packet)
+static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd_ns now)
 {
-	const struct nd_peer *peer = &core->peers.entries[packet->target];
-	struct nd_core_port *port = &core->ports[peer->port];
+	struct nd_peer *peer = nd_peers_find(&core->peers, packet->target);
+	struct nd_core_port *port;
 	struct nd_frame *blank;
 
-	nd_assert(nd_peers_has(&core->peers, packet->target));
-	if (ND_UNLIKELY(peer->way == ND_PEER_NO_WAY || !port->port)) {
+	if (ND_UNLIKELY(!peer || peer->way == ND_PEER_NO_WAY)) {
+		core->counters.tx_no_way++;
+		if (peer)
+			nd_core_ask_way(core, peer, now);
+		return;
+	}
+	peer->used_at = now;
+	port = &core->ports[peer->port];
+	if (ND_UNLIKELY(!port->port)) {
 		core->counters.tx_no_way++;
 		return;
 	}
@@ -134,7 +159,7 @@ bool nd_core_transmit(struct nd_core *core, nd_ns now)
 	while (count < ND_CORE_BATCH && have_blanks(core, batch)) {
 		if (!nd_nic_next(&core->nic, &packet, now))
 			break;
-		send_packet(core, &packet);
+		send_packet(core, &packet, now);
 		count++;
 	}
 	for (uint32_t i = 0; i < core->config.port_count; i++) {

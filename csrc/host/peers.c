@@ -11,13 +11,26 @@
 
 static const uint8_t no_address[16];
 
-static uint64_t key_of(const uint8_t address[16])
-{
-	uint64_t upper, lower;
+#define SCAN_MAX 64u /* slots looked at for one that may make room */
 
-	memcpy(&upper, address, sizeof(upper));
-	memcpy(&lower, address + sizeof(upper), sizeof(lower));
-	return nd_mix64(upper) ^ lower;
+struct halves {
+	uint64_t upper, lower;
+};
+
+static struct halves halves_of(const uint8_t address[16])
+{
+	struct halves halves;
+
+	memcpy(&halves, address, sizeof(halves));
+	return halves;
+}
+
+/* Salted: two addresses of one key must be a chance that nobody can steer. */
+static uint64_t key_of(const struct nd_peers *peers, const uint8_t address[16])
+{
+	struct halves halves = halves_of(address);
+
+	return nd_mix64(nd_mix64(halves.upper ^ peers->salt) ^ halves.lower);
 }
 
 /* Our address of the same family, or NULL. */
@@ -31,7 +44,9 @@ static const uint8_t *own_address(const struct nd_peers *peers, const uint8_t ad
 int nd_peers_init(struct nd_peers *peers, uint32_t limit, const uint8_t own_v4[16],
 		  const uint8_t own_v6[16], uint16_t vlan, uint64_t salt)
 {
-	*peers = (struct nd_peers){ .limit = limit, .vlan = vlan, .count = 1 };
+	*peers = (struct nd_peers){ .limit = limit, .vlan = vlan, .count = 1, .salt = salt };
+	while (1u << peers->slot_bits < limit)
+		peers->slot_bits++;
 	memcpy(peers->own[0], own_v4, 16);
 	memcpy(peers->own[1], own_v6, 16);
 	peers->entries = calloc(limit, sizeof(*peers->entries));
@@ -48,6 +63,11 @@ void nd_peers_free(struct nd_peers *peers)
 	free(peers->map_memory);
 }
 
+bool nd_peers_has_family(const struct nd_peers *peers, const uint8_t address[16])
+{
+	return own_address(peers, address) != NULL;
+}
+
 const uint8_t *nd_peers_first_own(const struct nd_peers *peers)
 {
 	return peers->own[memcmp(peers->own[0], no_address, sizeof(no_address)) == 0];
@@ -62,47 +82,106 @@ bool nd_peers_is_own(const struct nd_peers *peers, const uint8_t address[16])
 
 void nd_peers_derive_mac(const uint8_t address[16], uint8_t mac[6])
 {
-	uint64_t hash = nd_ip_is_v4(address) ? 0 : key_of(address);
+	struct halves halves = halves_of(address);
+	uint64_t hash = nd_ip_is_v4(address) ? 0 : nd_mix64(halves.upper) ^ halves.lower;
 
 	mac[0] = 0x02; /* locally administered, one station */
 	mac[1] = (uint8_t)(hash >> 32);
 	memcpy(mac + 2, address + 12, 4);
 }
 
-uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t port,
-		      const uint8_t own_mac[6], bool derive)
+/* The handle that a slot gets when its address changes; ND_NONE when it has had them all. */
+static uint32_t next_handle(const struct nd_peers *peers, uint32_t handle)
 {
-	uint64_t key = key_of(address);
-	uint32_t handle = nd_map_get(&peers->map, key);
-	const uint8_t *own = own_address(peers, address);
+	uint32_t step = 1u << peers->slot_bits;
+
+	return handle > ND_NONE - 1 - step ? ND_NONE : handle + step;
+}
+
+/* A slot whose address has been idle for long, forgotten; or ND_NONE. */
+static uint32_t evict(struct nd_peers *peers, nd_ns now)
+{
+	for (uint32_t i = 0; i < SCAN_MAX; i++) {
+		uint32_t slot = peers->hand;
+		struct nd_peer *peer = &peers->entries[slot];
+
+		peers->hand = slot + 1 < peers->count ? slot + 1 : ND_PEERS_SELF + 1;
+		if (slot == ND_PEERS_SELF || now - peer->used_at < ND_PEERS_IDLE ||
+		    next_handle(peers, peer->handle) == ND_NONE)
+			continue;
+		nd_map_remove(&peers->map, key_of(peers, peer->frame.target));
+		peers->evicted++;
+		return slot;
+	}
+	return ND_NONE;
+}
+
+/* A slot for a new address, with the handle that it is going to have; or ND_NONE. */
+static uint32_t take_slot(struct nd_peers *peers, uint32_t *handle, nd_ns now)
+{
+	uint32_t slot;
+
+	if (peers->count < peers->limit) {
+		slot = peers->count++;
+		*handle = slot;
+		return slot;
+	}
+	slot = evict(peers, now);
+	if (slot != ND_NONE)
+		*handle = next_handle(peers, peers->entries[slot].handle);
+	return slot;
+}
+
+static uint32_t add(struct nd_peers *peers, const uint8_t address[16], const uint8_t own[16],
+		    nd_ns now)
+{
+	uint32_t handle, slot = take_slot(peers, &handle, now);
 	struct nd_peer *peer;
 
-	if (nd_peers_is_own(peers, address))
-		return ND_PEERS_SELF;
-	if (handle != ND_NONE) /* two addresses of one key are a chance that nobody can steer */
-		return memcmp(peers->entries[handle].frame.target, address, 16) ? ND_NONE : handle;
-	if (!own || peers->count == peers->limit ||
-	    !nd_map_set(&peers->map, key, peers->count))
+	if (slot == ND_NONE)
 		return ND_NONE;
-	handle = peers->count++;
-	peer = &peers->entries[handle];
-	*peer = (struct nd_peer){ .port = port, .frame.vlan = peers->vlan };
+	peer = &peers->entries[slot];
+	*peer = (struct nd_peer){ .handle = handle, .frame.vlan = peers->vlan };
 	memcpy(peer->frame.source, own, 16);
 	memcpy(peer->frame.target, address, 16);
+	/* The map has room for as many keys as there are slots. */
+	nd_assert(nd_map_set(&peers->map, key_of(peers, address), slot));
+	return slot;
+}
+
+uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t port,
+		      const uint8_t own_mac[6], bool derive, nd_ns now)
+{
+	uint32_t slot = nd_map_get(&peers->map, key_of(peers, address));
+	const uint8_t *own;
+	struct nd_peer *peer;
+
+	if (ND_LIKELY(slot != ND_NONE)) {
+		peer = &peers->entries[slot];
+		peer->used_at = now;
+		return memcmp(peer->frame.target, address, 16) ? ND_NONE : peer->handle;
+	}
+	if (nd_peers_is_own(peers, address))
+		return ND_PEERS_SELF;
+	own = own_address(peers, address);
+	slot = own ? add(peers, address, own, now) : ND_NONE;
+	if (slot == ND_NONE)
+		return ND_NONE;
+	peer = &peers->entries[slot];
+	peer->used_at = now;
+	peer->port = port;
 	memcpy(peer->frame.source_mac, own_mac, 6);
 	if (derive) {
 		nd_peers_derive_mac(address, peer->frame.target_mac);
 		peer->way = ND_PEER_DERIVED;
 	}
-	return handle;
+	return peer->handle;
 }
 
-void nd_peers_set_way(struct nd_peers *peers, uint32_t handle, uint8_t port,
-		      const uint8_t own_mac[6], const uint8_t mac[6], enum nd_peer_way way)
+void nd_peers_set_way(struct nd_peer *peer, uint8_t port, const uint8_t own_mac[6],
+		      const uint8_t mac[6], enum nd_peer_way way)
 {
-	struct nd_peer *peer = &peers->entries[handle];
-
-	if (peer->way > way || handle == ND_PEERS_SELF)
+	if (peer->way > way || peer->handle == ND_PEERS_SELF)
 		return;
 	peer->way = (uint8_t)way;
 	peer->port = port;

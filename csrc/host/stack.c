@@ -219,23 +219,56 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 
 /* ---- control ---- */
 
+struct resolver_call {
+	uint8_t (*addresses)[16];
+	uint32_t limit;
+	int result;
+};
+
+static void open_resolver(struct nd_core *core, void *argument)
+{
+	((struct resolver_call *)argument)->result = nd_core_open_resolver(core);
+}
+
+int nd_stack_resolver(struct nd_stack *stack)
+{
+	struct resolver_call call = { 0 };
+
+	if (!stack->core)
+		return -ENOTSUP;
+	nd_core_call(stack->core, open_resolver, &call);
+	return call.result;
+}
+
+static void take_unresolved(struct nd_core *core, void *argument)
+{
+	struct resolver_call *call = argument;
+
+	call->result = (int)nd_core_take_unresolved(core, call->addresses, call->limit);
+}
+
+int nd_stack_unresolved(struct nd_stack *stack, uint8_t (*addresses)[16], uint32_t limit)
+{
+	struct resolver_call call = { .addresses = addresses, .limit = limit };
+
+	if (!stack->core)
+		return -ENOTSUP;
+	nd_core_call(stack->core, take_unresolved, &call);
+	return call.result;
+}
+
 struct peer_call {
 	const uint8_t *address, *mac;
 	uint32_t port;
+	uint8_t reason;
 	int code;
 };
 
 static void set_peer(struct nd_core *core, void *argument)
 {
 	struct peer_call *call = argument;
-	struct nd_core_port *port = &core->ports[call->port];
-	uint32_t handle = nd_peers_get(&core->peers, call->address, (uint8_t)call->port, port->mac,
-				       port->derive);
 
-	call->code = handle == ND_NONE ? -ENOBUFS : 0;
-	if (call->code == 0)
-		nd_peers_set_way(&core->peers, handle, (uint8_t)call->port, port->mac, call->mac,
-				 ND_PEER_SET);
+	call->code = nd_core_find_way(core, call->address, call->port, call->mac, nd_core_now());
 }
 
 int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_t port,
@@ -248,6 +281,24 @@ int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_
 	if (port >= stack->core->config.port_count)
 		return -EINVAL;
 	nd_core_call(stack->core, set_peer, &call);
+	return call.code;
+}
+
+static void lose_peer(struct nd_core *core, void *argument)
+{
+	struct peer_call *call = argument;
+
+	call->code = nd_core_lose_way(core, call->address, call->reason, nd_core_now());
+}
+
+int nd_stack_lose_peer(struct nd_stack *stack, const uint8_t address[16],
+		       enum nd_stack_unreachable reason)
+{
+	struct peer_call call = { .address = address, .reason = (uint8_t)reason };
+
+	if (!stack->core)
+		return -ENOTSUP;
+	nd_core_call(stack->core, lose_peer, &call);
 	return call.code;
 }
 
@@ -268,6 +319,7 @@ static const uint64_t *find_counters(struct nd_core *core, struct counters_call 
 	switch (call->group) {
 	case ND_STACK_GROUP_CORE:
 		call->table = &nd_core_counters_table;
+		core->counters.peers_evicted = core->peers.evicted;
 		return (const uint64_t *)&core->counters;
 	case ND_STACK_GROUP_WIRE:
 		call->table = &nd_wire_counters_table;

@@ -46,10 +46,36 @@
 
 /*
  * Commands of the core itself, beside enum nd_command_kind. PEER: 16 bytes of payload are an
- * address (IPv4 mapped), and OPENED brings its handle in peer; without payload, peer is a handle,
- * and OPENED brings its address, the first 8 bytes in id and the others in message.
+ * address (IPv4 mapped), and OPENED brings its handle in peer as soon as a way to it is known, or
+ * FAILED says -EHOSTUNREACH and in detail why (enum nd_stack_unreachable); -EAGAIN when too many
+ * wait for an answer. Without payload, peer is a handle, and OPENED brings its address, the first
+ * 8 bytes in id and the others in message.
+ *
+ * A handle is good for as long as it is used. An address without traffic for a minute may make
+ * room for others when peers_max are known; commands with its old handle fail with -ESTALE.
  */
 enum { ND_STACK_COMMAND_PEER = 64 };
+
+/* Why a peer cannot be reached, and what to do: detail of FAILED with -EHOSTUNREACH. */
+#define ND_STACK_UNREACHABLE(X) \
+	X(UNKNOWN, "the way to it is not known") \
+	X(NO_ROUTE, "the kernel has no route to it; add one, or check the address") \
+	X(OTHER_INTERFACE, "its route leads out of an interface that this host does not use; " \
+			   "start the host on that interface, or change the route") \
+	X(NO_NEIGHBOUR, "nobody answers for it on the link; check that it is up and in the same " \
+			"network, or that the gateway is") \
+	X(REFUSED, "the kernel has a route that prohibits it (blackhole, unreachable or " \
+		   "prohibit); remove that route") \
+	X(NO_ANSWER, "the control plane of the host does not answer; see its log, or restart it") \
+	X(NO_ADDRESS, "the host has no address of this family; give it one") \
+	X(PEERS_FULL, "the host knows peers_max addresses, all in use; raise peers_max") \
+	X(SELF, "it is the host itself; applications on one host talk over a UNIX socket")
+enum nd_stack_unreachable {
+#define ND_UNREACHABLE_NAME(name, text) ND_UNREACHABLE_##name,
+	ND_STACK_UNREACHABLE(ND_UNREACHABLE_NAME)
+#undef ND_UNREACHABLE_NAME
+};
+const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason);
 
 /* How the core waits when there is nothing to do. */
 enum nd_stack_profile {
@@ -131,9 +157,26 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
 
 /* What the control plane tells the core of this process; the same calls from any thread. */
 
+/*
+ * Makes the caller the one who finds ways: the descriptor, which stays the core's, is readable
+ * when nd_stack_unresolved() has addresses. From then on PEER waits for nd_stack_set_peer() or
+ * nd_stack_lose_peer(). Links without neighbours (memory, udp) never ask. Or -errno.
+ */
+int nd_stack_resolver(struct nd_stack *stack);
+
+/* Takes up to limit addresses whose ways are missing; returns how many, or -ENOTSUP. */
+int nd_stack_unresolved(struct nd_stack *stack, uint8_t (*addresses)[16], uint32_t limit);
+
 /* Where packets to an address go: port by index, MAC address of it or of the next hop. */
 int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_t port,
 		      const uint8_t mac[6]);
+
+/*
+ * There is no way, or none any more: new connections and RPCs to it are refused with the reason
+ * (not UNKNOWN, which is what a peer is before anybody answers).
+ */
+int nd_stack_lose_peer(struct nd_stack *stack, const uint8_t address[16],
+		       enum nd_stack_unreachable reason);
 
 /*
  * Counters of the core and of what it runs, as of now: copies up to limit values and returns how

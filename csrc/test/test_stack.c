@@ -62,7 +62,7 @@ TEST(nd_stack_submit__says_what_was_refused)
 	request.peer = 12345;
 	submit(pair.client, ND_PROTO_HOMA, request);
 	event = expect(pair.client, ND_EVENT_FAILED);
-	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.error, -ESTALE);
 	CHECK_EQ(event.cookie, 1);
 	request.peer = pair.peer;
 	submit(pair.client, 7, request);

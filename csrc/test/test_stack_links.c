@@ -3,6 +3,8 @@
 #include "test/netns.h"
 #include "test/stacks.h"
 
+#include <poll.h>
+
 static const uint8_t macs[2][6] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
 
 static struct nd_stack *open_end(enum nd_port_backend backend, const char *name, uint32_t end,
@@ -71,6 +73,128 @@ TEST(nd_stack_set_peer__lets_waiting_packets_go)
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
 	echo_once(pair.server);
 	CHECK_EQ(expect(pair.client, ND_EVENT_RESPONSE).bytes, 100);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
+/* ---- a control plane that finds ways ---- */
+
+/* A client whose peer's way is being asked for; the server is there. */
+static struct pair open_unresolved(void)
+{
+	struct pair pair;
+
+	veth_add("s0", "s1", 1500);
+	pair.server = open_end(ND_PORT_XDP, "s0", 0, false);
+	pair.client = open_end(ND_PORT_XDP, "s1", 1, false);
+	CHECK(nd_stack_resolver(pair.client) >= 0);
+	return pair;
+}
+
+static void name_server(const struct pair *pair, uint64_t cookie)
+{
+	uint8_t *buffer = nd_stack_buffer(pair->client, 16);
+
+	memcpy(buffer, addresses[0][0], 16);
+	submit(pair->client, ND_PROTO_OTHER,
+	       (struct nd_command){ .kind = ND_STACK_COMMAND_PEER,
+				    .payload = buffer,
+				    .bytes = 16,
+				    .cookie = cookie });
+}
+
+/* The resolver's descriptor rings, and it is the server's address that is asked for, once. */
+static void expect_asked(const struct pair *pair)
+{
+	struct pollfd bell = { .fd = nd_stack_resolver(pair->client), .events = POLLIN };
+	uint8_t asked[4][16];
+
+	CHECK_EQ(poll(&bell, 1, (int)(PATIENCE / ND_MSEC)), 1);
+	CHECK_EQ(nd_stack_unresolved(pair->client, asked, 4), 1);
+	CHECK_EQ(memcmp(asked[0], addresses[0][0], 16), 0);
+	CHECK_EQ(poll(&bell, 1, 0), 0);
+}
+
+/* PEER waits until the way is known; all who wait hear of it. */
+TEST(nd_stack_resolver__answers_when_the_way_is_known)
+{
+	struct pair pair = open_unresolved();
+	struct nd_event event;
+
+	name_server(&pair, 1);
+	name_server(&pair, 2);
+	expect_asked(&pair);
+	CHECK_EQ(nd_stack_events(pair.client, &event, 1), 0);
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	event = expect(pair.client, ND_EVENT_OPENED);
+	CHECK_EQ(event.cookie + expect(pair.client, ND_EVENT_OPENED).cookie, 3);
+	pair.peer = event.peer;
+	CHECK_EQ(resolve(pair.client, addresses[0][0]), pair.peer);
+	check_ndp_sizes(&pair);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
+/* ... or until it is known that there is none: with the reason, and for what comes next too. */
+TEST(nd_stack_lose_peer__says_why)
+{
+	struct pair pair = open_unresolved();
+	struct nd_event event;
+
+	name_server(&pair, 1);
+	expect_asked(&pair);
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_UNKNOWN),
+		 -EINVAL);
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_NO_NEIGHBOUR),
+		 0);
+	event = expect(pair.client, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.detail, ND_UNREACHABLE_NO_NEIGHBOUR);
+	CHECK(strstr(nd_stack_unreachable_text(event.detail), "nobody answers"));
+	submit(pair.client, ND_PROTO_NDP,
+	       (struct nd_command){
+		       .kind = ND_COMMAND_CONNECT, .peer = event.peer, .port = SERVICE });
+	event = expect(pair.client, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.detail, ND_UNREACHABLE_NO_NEIGHBOUR);
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	check_ndp_sizes(&pair);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
+/* A peer that is lost while it is talked to is asked for again by what is sent to it. */
+TEST(nd_stack_lose_peer__is_asked_for_again)
+{
+	struct pair pair = open_unresolved();
+	struct line line;
+
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	line = connect_line(&pair, SERVICE);
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_NO_ROUTE), 0);
+	send_filled(pair.client, line.client, 50, 1);
+	expect_asked(&pair);
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	expect_message(pair.server, line.server, 1, 50, 1);
+	expect_sent(pair.client, line.client);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
+/* A control plane that never answers holds nobody for ever. */
+TEST(nd_core_check_waiting__gives_up)
+{
+	struct pair pair = open_unresolved();
+	struct nd_event event;
+
+	name_server(&pair, 7);
+	event = expect(pair.client, ND_EVENT_FAILED);
+	CHECK_EQ(event.cookie, 7);
+	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.detail, ND_UNREACHABLE_NO_ANSWER);
 	close_pair(&pair);
 	veth_delete("s0");
 }
