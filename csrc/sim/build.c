@@ -213,7 +213,7 @@ static int build_host(struct nd_sim *sim, uint32_t number, uint8_t *const *next,
 		      struct nd_error *error)
 {
 	struct nd_host *host = &sim->hosts[number];
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	nd_ps full = (sim->config.packet_bytes * port->byte_cost) >> ND_PORT_COST_SHIFT;
 
 	host->timer_at = ND_NEVER;

@@ -59,7 +59,7 @@ static bool has_phantoms(const struct nd_sim *sim)
 
 static void build_phantom(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	const void *config = sim->config.egress[port->tier].phantom;
 
 	if (number < sim->topology.hosts || !config)
@@ -73,7 +73,7 @@ static int build_extras(struct nd_sim *sim, struct nd_error *error)
 {
 	const struct nd_sim_config *config = &sim->config;
 	bool jitter = config->send_delay.count > 0;
-	struct nd_port_extra *extras;
+	struct nd_sim_port_extra *extras;
 
 	if (!jitter && !config->change_count && !has_phantoms(sim))
 		return 0;
@@ -94,7 +94,7 @@ static int build_extras(struct nd_sim *sim, struct nd_error *error)
 
 static void build_wire(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	struct nd_cable cable = nd_topology_cable(&sim->topology, number);
 
 	port->peer = nd_topology_peer(&sim->topology, number);
@@ -160,7 +160,7 @@ static const void *queue_config(struct nd_sim *sim, uint32_t number,
 
 static void build_queue(struct nd_sim *sim, uint32_t number)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	const struct nd_sim_egress *egress = &sim->config.egress[port->tier];
 	struct nd_rng rng = nd_rng_make(sim->config.seed, stream(STREAM_QUEUE, number));
 	uint8_t *block = (uint8_t *)port;

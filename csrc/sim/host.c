@@ -11,7 +11,7 @@
 static bool pump(struct nd_sim *sim, uint32_t number)
 {
 	struct nd_host *host = &sim->hosts[number];
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	bool sent = false;
 
 	if (port->waking || sim->stop)
@@ -24,7 +24,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		sent = true;
 		sim->fresh = nd_pool_get(&sim->pool);
 		nd_probe_count_sent(sim, nd_sim_packet(sim, index));
-		nd_port_launch(sim, port, number, index, nd_max_u64(sim->now, port->busy_until));
+		nd_sim_port_launch(sim, port, number, index, nd_max_u64(sim->now, port->busy_until));
 		if (ND_UNLIKELY(sim->fresh == ND_NONE)) {
 			snprintf(sim->error, sizeof(sim->error),
 				 "%u packets in the network at once: raise packets_max",

@@ -33,8 +33,8 @@ static uint32_t corruption(uint32_t per_byte, uint32_t bytes)
 
 static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
-	struct nd_port_extra *extra = port->extra;
+	struct nd_sim_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port_extra *extra = port->extra;
 
 	if (port->flags & ND_PORT_DOWN) {
 		lose(sim, number, index, &sim->counters.lost_packets);
@@ -57,8 +57,8 @@ static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index)
 /* The long way of a launch: false when the packet is lost or was scheduled here. */
 bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
-	struct nd_port_extra *extra = port->extra;
+	struct nd_sim_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port_extra *extra = port->extra;
 
 	if (port->flags & ND_PORT_PHANTOM)
 		nd_phantom_pass(&extra->phantom, nd_sim_packet(sim, index), start / 1000);
@@ -79,7 +79,7 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 
 static void apply(struct nd_sim *sim, uint32_t number, const struct nd_sim_change *change)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	nd_ps fixed = nd_topology_latency(&sim->topology, port->peer);
 
 	if (number < sim->topology.hosts)

@@ -4,7 +4,7 @@
 
 #include "sim/probe.h"
 
-static void serve(struct nd_sim *sim, struct nd_port *port, uint32_t number)
+static void serve(struct nd_sim *sim, struct nd_sim_port *port, uint32_t number)
 {
 	struct nd_queue *queue = port->queue;
 	uint32_t index = queue->ops->dequeue(queue, sim->now_ns);
@@ -12,14 +12,14 @@ static void serve(struct nd_sim *sim, struct nd_port *port, uint32_t number)
 	port->waking = false;
 	if (ND_UNLIKELY(index == ND_NONE))
 		return;
-	nd_port_launch(sim, port, number, index, sim->now);
+	nd_sim_port_launch(sim, port, number, index, sim->now);
 	if (queue->packets) {
 		port->waking = true;
 		nd_sim_put_soon(sim, port->busy_until, ND_TODO_SERVE, number, 0);
 	}
 }
 
-void nd_port_serve(struct nd_sim *sim, uint32_t number)
+void nd_sim_port_serve(struct nd_sim *sim, uint32_t number)
 {
 	serve(sim, nd_sim_port(sim, number), number);
 }
@@ -39,12 +39,12 @@ static void shed(struct nd_sim *sim, uint32_t number, const struct nd_shed *shed
 		next = nd_sim_packet(sim, index)->next;
 		sim->counters.bounced_packets++;
 		nd_probe_record(sim, ND_SIM_RECORD_BOUNCE, number, index, sim->now);
-		nd_switch_forward(sim, nd_topology_port_node(&sim->topology, number), index);
+		nd_sim_switch_forward(sim, nd_topology_port_node(&sim->topology, number), index);
 	}
 }
 
 /* Something may have to be sent, now or when the wire is free. */
-static inline void wake(struct nd_sim *sim, struct nd_port *port, uint32_t number)
+static inline void wake(struct nd_sim *sim, struct nd_sim_port *port, uint32_t number)
 {
 	if (port->waking || !port->queue->packets)
 		return;
@@ -69,9 +69,9 @@ static void offer_watched(struct nd_sim *sim, uint32_t number, uint32_t index)
 	nd_probe_depth(sim, number);
 }
 
-void nd_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
+void nd_sim_port_offer(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	struct nd_port *port = nd_sim_port(sim, number);
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 	struct nd_queue *queue = port->queue;
 	struct nd_shed left = ND_SHED_EMPTY;
 

@@ -6,7 +6,7 @@
 #include "sim/state.h"
 
 /* Puts the packet on the wire at start, when the wire is free. */
-static inline void nd_port_launch(struct nd_sim *sim, struct nd_port *port, uint32_t number,
+static inline void nd_sim_port_launch(struct nd_sim *sim, struct nd_sim_port *port, uint32_t number,
 				  uint32_t index, nd_ps start)
 {
 	struct nd_packet *packet = nd_sim_packet(sim, index);

@@ -56,7 +56,7 @@ void nd_probe_append(struct nd_sim *sim, enum nd_sim_record_kind kind, uint32_t 
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 	const struct nd_sim_probes *p = &sim->config.probes;
 	struct nd_probe_state *state = &sim->probe;
-	struct nd_port *port = nd_sim_port(sim, place);
+	struct nd_sim_port *port = nd_sim_port(sim, place);
 
 	if (p->timeline_host != ND_NONE && packet->source != p->timeline_host &&
 	    packet->target != p->timeline_host)
@@ -113,7 +113,7 @@ static uint32_t to_ns(nd_ps time)
 
 void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
-	const struct nd_port *port = nd_sim_port(sim, number);
+	const struct nd_sim_port *port = nd_sim_port(sim, number);
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 	struct nd_packet_delay *delay;
 
@@ -148,7 +148,7 @@ static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index)
 
 void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
-	const struct nd_port *port = nd_sim_port(sim, number);
+	const struct nd_sim_port *port = nd_sim_port(sim, number);
 
 	if (sim->probe.depths && port->queue)
 		note_depth(sim, number);

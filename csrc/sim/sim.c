@@ -91,9 +91,9 @@ static inline void arrive(struct nd_sim *sim, uint32_t node, uint32_t index)
 	uint32_t port = nd_sim_packet(sim, index)->next;
 
 	if (port != ND_NONE)
-		nd_port_offer(sim, port, index);
+		nd_sim_port_offer(sim, port, index);
 	else
-		nd_switch_forward(sim, node, index);
+		nd_sim_switch_forward(sim, node, index);
 }
 
 static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
@@ -102,7 +102,7 @@ static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
 	enum nd_todo todo = (enum nd_todo)(what >> ND_TODO_SHIFT);
 
 	if (todo == ND_TODO_SERVE)
-		nd_port_serve(sim, place);
+		nd_sim_port_serve(sim, place);
 	else if (todo != ND_TODO_ARRIVE)
 		serve_other(sim, todo, place, arg);
 	else if (place < sim->topology.hosts)
@@ -178,7 +178,7 @@ ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_eve
 		fetch(nd_sim_endpoint(sim, place, 0), ENDPOINT_LINES);
 	} else {
 		packet = nd_sim_packet(sim, event->arg);
-		packet->next = nd_switch_resolve(sim, place, event->arg);
+		packet->next = nd_sim_switch_resolve(sim, place, event->arg);
 		if (packet->next != ND_NONE)
 			fetch_port(sim, packet->next);
 	}

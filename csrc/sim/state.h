@@ -53,7 +53,7 @@ enum {
 
 #define ND_PORT_COST_SHIFT 20
 
-struct nd_port {
+struct nd_sim_port {
 	_Alignas(64)
 	struct nd_queue *queue; /* NULL: a host's NIC, whose packets come from the endpoints */
 	nd_ps busy_until;       /* when the wire is free */
@@ -64,18 +64,18 @@ struct nd_port {
 	uint8_t flags;
 	uint8_t serving;        /* priority of the packet on the wire, or last on it */
 	uint8_t tier;
-	struct nd_port_extra *extra; /* when flags need it */
+	struct nd_sim_port_extra *extra; /* when flags need it */
 };
 
-_Static_assert(sizeof(struct nd_port) == 64, "a port is one cache line");
+_Static_assert(sizeof(struct nd_sim_port) == 64, "a port is one cache line");
 
 /* Where the queue lies in a port's block: behind the port itself and the counters, of which the
  * first cache line is the busy one. */
 #define ND_PORT_QUEUE_AT \
-	(sizeof(struct nd_port) + ((sizeof(struct nd_queue_counters) + 63) & ~(size_t)63))
+	(sizeof(struct nd_sim_port) + ((sizeof(struct nd_queue_counters) + 63) & ~(size_t)63))
 
 /* What a plain port has no need of. */
-struct nd_port_extra {
+struct nd_sim_port_extra {
 	struct nd_rng rng;
 	uint32_t loss;        /* probability of losing a packet, in 1/2^32 */
 	uint32_t corrupt;     /* probability of spoiling a byte, in 1/2^48 */
@@ -84,7 +84,7 @@ struct nd_port_extra {
 	struct nd_phantom_counters phantom_counters;
 };
 
-struct nd_switch {
+struct nd_sim_switch {
 	struct nd_rng rng;
 	uint64_t salt; /* of the flow hash */
 	uint32_t turn; /* round robin */
@@ -143,10 +143,10 @@ struct nd_sim {
 	nd_ps now;
 	nd_ns now_ns;
 	uint64_t trace_hash;
-	uint8_t *ports;        /* blocks: struct nd_port, its counters, its queue */
+	uint8_t *ports;        /* blocks: struct nd_sim_port, its counters, its queue */
 	size_t port_bytes;     /* of a block */
 	struct nd_topology topology;
-	struct nd_switch *switches;
+	struct nd_sim_switch *switches;
 	struct nd_host *hosts;
 	uint32_t route;
 	uint32_t fresh;        /* packet that an endpoint may fill in next */
@@ -219,9 +219,9 @@ static inline struct nd_packet *nd_sim_packet(const struct nd_sim *sim, uint32_t
 }
 
 /* Everything of a port lies together, so that its address follows from the number alone. */
-static inline struct nd_port *nd_sim_port(const struct nd_sim *sim, uint32_t number)
+static inline struct nd_sim_port *nd_sim_port(const struct nd_sim *sim, uint32_t number)
 {
-	return (struct nd_port *)(void *)(sim->ports + number * sim->port_bytes);
+	return (struct nd_sim_port *)(void *)(sim->ports + number * sim->port_bytes);
 }
 
 static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo, uint32_t place,
@@ -244,13 +244,13 @@ static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uin
 }
 
 /* port.c */
-void nd_port_offer(struct nd_sim *sim, uint32_t port, uint32_t index);
-void nd_port_serve(struct nd_sim *sim, uint32_t port);
+void nd_sim_port_offer(struct nd_sim *sim, uint32_t port, uint32_t index);
+void nd_sim_port_serve(struct nd_sim *sim, uint32_t port);
 
 /* switch.c */
 /* Port that the packet leaves by, or ND_NONE when that is drawn on forwarding. */
-uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index);
-void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index);
+uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index);
+void nd_sim_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index);
 
 /* host.c */
 void nd_host_arrive(struct nd_sim *sim, uint32_t host, uint32_t index);

@@ -12,7 +12,7 @@ static uint32_t flow_hash(const struct nd_packet *packet, uint64_t salt)
 
 static uint32_t spread(struct nd_sim *sim, uint32_t node, uint32_t count)
 {
-	struct nd_switch *at = &sim->switches[node - sim->topology.hosts];
+	struct nd_sim_switch *at = &sim->switches[node - sim->topology.hosts];
 
 	if (sim->route == ND_SIM_ROUTE_RANDOM)
 		return nd_rng_below(&at->rng, count);
@@ -24,7 +24,7 @@ static uint32_t port_of(const struct nd_hops *hops, uint32_t pick)
 	return hops->ports ? hops->ports[pick] : hops->first + pick;
 }
 
-uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index)
+uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index)
 {
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
 	struct nd_hops hops;
@@ -43,10 +43,10 @@ uint32_t nd_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t ind
 	return port_of(&hops, (uint32_t)((hash * hops.count) >> 32));
 }
 
-void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index)
+void nd_sim_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index)
 {
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
-	uint32_t port = nd_switch_resolve(sim, node, index);
+	uint32_t port = nd_sim_switch_resolve(sim, node, index);
 
 	if (port == ND_NONE) {
 		struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target,
@@ -54,5 +54,5 @@ void nd_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index)
 
 		port = port_of(&hops, spread(sim, node, hops.count));
 	}
-	nd_port_offer(sim, port, index);
+	nd_sim_port_offer(sim, port, index);
 }
