@@ -1,4 +1,5 @@
-/* Headers behind core.cdef.h. */
+/* Headers behind core.cdef.h and stack.cdef.h. */
+#include "app.h"
 #include "base/counters.h"
 #include "base/error.h"
 #include "queue/disciplines.h"

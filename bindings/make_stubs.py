@@ -1,4 +1,4 @@
-"""Writes ndpstack/_core.pyi from core.cdef.h: a class for each struct, a method for each function.
+"""Writes ndpstack/_core.pyi from the *.cdef.h: a class for each struct, a method for each function.
 
 `python bindings/make_stubs.py` writes it, `--check` only says whether it is in sync.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
-CDEF = HERE / "core.cdef.h"
+CDEFS = (HERE / "core.cdef.h", HERE / "stack.cdef.h")
 STUB = HERE.parent / "ndpstack" / "_core.pyi"
 
 HEADER = '''\
-# Written by bindings/make_stubs.py from core.cdef.h. Do not edit: make stubs
+# Written by bindings/make_stubs.py from the *.cdef.h. Do not edit: make stubs
 from collections.abc import Callable, Iterator
 from typing import Final, Generic, Literal, Protocol, Self, TypeVar, overload
 
@@ -140,7 +140,7 @@ def value_type(tp: object) -> str:
             return "None"
         case model.BaseFunctionType():
             return "CData"
-    raise TypeError(f"core.cdef.h: no Python type for {tp!r}; teach {Path(__file__).name} about it")
+    raise TypeError(f"*.cdef.h: no Python type for {tp!r}; teach {Path(__file__).name} about it")
 
 
 def argument_type(tp: object) -> str:
@@ -256,7 +256,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when stale")
     arguments = parser.parse_args()
-    text = stub(CDEF.read_text())
+    text = stub("".join(path.read_text() for path in CDEFS))
     if not arguments.check:
         STUB.write_text(text)
     elif STUB.read_text() != text:

@@ -1,4 +1,4 @@
-# Written by bindings/make_stubs.py from core.cdef.h. Do not edit: make stubs
+# Written by bindings/make_stubs.py from the *.cdef.h. Do not edit: make stubs
 from collections.abc import Callable, Iterator
 from typing import Final, Generic, Literal, Protocol, Self, TypeVar, overload
 
@@ -606,6 +606,63 @@ class nd_rig_queue(Struct):
 class nd_rig_swarm(Struct):
     ...
 
+class nd_port_filter(Struct):
+    everything: bool
+    homa: bool
+    udp_count: int
+    udp_ports: Pointer[int]
+
+class nd_port_memory_config(Struct):
+    listen: bool
+
+class nd_port_xdp_config(Struct):
+    mode: int
+    zero_copy: bool
+    force: bool
+    queue_first: int
+    queue_count: int
+    memory_bytes: int
+
+class nd_port_config(Struct):
+    backend: int
+    name: Pointer[bytes]
+    netns: Pointer[bytes]
+    mtu: int
+    rx_frames: int
+    tx_frames: int
+    filter: nd_port_filter
+    memory: nd_port_memory_config
+    xdp: nd_port_xdp_config
+
+class nd_stack_channel_config(Struct):
+    commands: int
+    events: int
+    send_bytes: int
+    receive_bytes: int
+
+class nd_stack_config(Struct):
+    ports: nd_port_config
+    port_count: int
+    address_v4: Pointer[int]
+    address_v6: Pointer[int]
+    vlan: int
+    frame: nd_frame_config
+    link_bps: int
+    no_ndp: bool
+    no_homa: bool
+    ndp_config: CData
+    homa_config: CData
+    peers_max: int
+    profile: int
+    spin_ns: int
+    cpu: int
+    seed: int
+    service: Pointer[bytes]
+    channel: nd_stack_channel_config
+
+class nd_app(Struct):
+    ...
+
 class FFI:
     """The cffi object of this module."""
 
@@ -728,6 +785,18 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_blast_config *"], init: object = ...) -> nd_blast_config: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_port_filter *"], init: object = ...) -> nd_port_filter: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_memory_config *"], init: object = ...) -> nd_port_memory_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_xdp_config *"], init: object = ...) -> nd_port_xdp_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_config *"], init: object = ...) -> nd_port_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_channel_config *"], init: object = ...) -> nd_stack_channel_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_config *"], init: object = ...) -> nd_stack_config: ...
+    @overload
     def new(self, cdecl: Literal["char *"], init: object = ...) -> Pointer[bytes]: ...
     @overload
     def new(self, cdecl: Literal["uint8_t *"], init: object = ...) -> Pointer[int]: ...
@@ -847,6 +916,18 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_sim_record[]"], init: object = ...) -> nd_sim_record: ...
     @overload
     def new(self, cdecl: Literal["struct nd_blast_config[]"], init: object = ...) -> nd_blast_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_filter[]"], init: object = ...) -> nd_port_filter: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_memory_config[]"], init: object = ...) -> nd_port_memory_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_xdp_config[]"], init: object = ...) -> nd_port_xdp_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_port_config[]"], init: object = ...) -> nd_port_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_channel_config[]"], init: object = ...) -> nd_stack_channel_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_config[]"], init: object = ...) -> nd_stack_config: ...
     @overload
     def new(self, cdecl: Literal["char[]"], init: object = ...) -> Pointer[bytes]: ...
     @overload
@@ -984,6 +1065,18 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_blast_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_blast_config: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_port_filter[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_filter: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_port_memory_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_memory_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_port_xdp_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_xdp_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_port_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_stack_channel_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_stack_channel_config: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_stack_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_stack_config: ...
+    @overload
     def from_buffer(self, cdecl: Literal["char[]"], data: Buffer | Array, require_writable: bool = ...) -> Pointer[bytes]: ...
     @overload
     def from_buffer(self, cdecl: Literal["uint8_t[]"], data: Buffer | Array, require_writable: bool = ...) -> Pointer[int]: ...
@@ -1119,6 +1212,27 @@ class Lib:
     ND_SIM_RECORD_DROP: Final[int]
     ND_SIM_RECORD_BOUNCE: Final[int]
     ND_SIM_RECORD_LOSE: Final[int]
+    ND_PORT_MEMORY: Final[int]
+    ND_PORT_PACKET: Final[int]
+    ND_PORT_UDP: Final[int]
+    ND_PORT_XDP: Final[int]
+    ND_XDP_AUTO: Final[int]
+    ND_XDP_NATIVE: Final[int]
+    ND_XDP_GENERIC: Final[int]
+    ND_PORT_UP: Final[int]
+    ND_PORT_DOWN: Final[int]
+    ND_PORT_GONE: Final[int]
+    ND_PORT_CHANGED: Final[int]
+    ND_PORT_STUCK: Final[int]
+    ND_STACK_COMMAND_PEER: Final[int]
+    ND_STACK_ADAPTIVE: Final[int]
+    ND_STACK_SPIN: Final[int]
+    ND_STACK_THROUGHPUT: Final[int]
+    ND_STACK_GROUP_CORE: Final[int]
+    ND_STACK_GROUP_WIRE: Final[int]
+    ND_STACK_GROUP_NDP: Final[int]
+    ND_STACK_GROUP_HOMA: Final[int]
+    ND_STACK_GROUP_PORT: Final[int]
     def nd_frame_config_default(self, ) -> nd_frame_config: ...
     def nd_frame_config_check(self, a0: nd_frame_config | Null, a1: Pointer[Pointer[bytes]] | Null, /) -> int: ...
     def nd_frame_encode(self, a0: nd_frame_config | Null, a1: nd_frame_peer | Null, a2: nd_packet | Null, a3: Pointer[int] | Null, a4: int, /) -> int: ...
@@ -1227,6 +1341,25 @@ class Lib:
     def nd_rig_swarm_count_name(self, a0: int, /) -> Pointer[bytes]: ...
     def nd_rig_swarm_count(self, a0: nd_rig_swarm | Null, a1: int, /) -> int: ...
     def nd_rig_swarm_text(self, a0: nd_rig_swarm | Null, /) -> Pointer[bytes]: ...
+    def nd_app_open(self, a0: nd_stack_config | Null, a1: nd_error | Null, /) -> nd_app: ...
+    def nd_app_share(self, a0: nd_app | Null, a1: nd_error | Null, /) -> nd_app: ...
+    def nd_app_attach(self, a0: Pointer[bytes] | bytes | Null, a1: nd_error | Null, /) -> nd_app: ...
+    def nd_app_close(self, a0: nd_app | Null, /) -> None: ...
+    def nd_app_free(self, a0: nd_app | Null, /) -> None: ...
+    def nd_app_disown(self, a0: nd_app | Null, /) -> None: ...
+    def nd_app_send_bytes_max(self, a0: nd_app | Null, /) -> int: ...
+    def nd_app_receive_bytes_max(self, a0: nd_app | Null, /) -> int: ...
+    def nd_app_send(self, a0: nd_app | Null, a1: int, a2: int, a3: int, a4: int, a5: int, a6: int, a7: int, a8: int, a9: CData, a10: int, /) -> int: ...
+    def nd_app_tell(self, a0: nd_app | Null, a1: int, a2: int, a3: int, a4: int, a5: int, a6: int, a7: int, /) -> int: ...
+    def nd_app_release(self, a0: nd_app | Null, a1: int, a2: int, a3: int, /) -> None: ...
+    def nd_app_events(self, a0: nd_app | Null, a1: nd_event | Null, a2: int, a3: int, /) -> int: ...
+    def nd_app_arm(self, a0: nd_app | Null, /) -> bool: ...
+    def nd_app_descriptor(self, a0: nd_app | Null, /) -> int: ...
+    def nd_app_held(self, a0: nd_app | Null, /) -> int: ...
+    def nd_app_set_peer(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: int, a3: Pointer[int] | Null, /) -> int: ...
+    def nd_app_counters(self, a0: nd_app | Null, a1: int, a2: int, a3: Pointer[nd_counters_table] | Null, a4: Pointer[int] | Null, a5: int, /) -> int: ...
+    def nd_app_port_state(self, a0: nd_app | Null, a1: int, a2: Pointer[int] | Null, a3: Pointer[bytes] | bytes | Null, a4: nd_error | Null, /) -> int: ...
+    def nd_app_audit(self, a0: nd_app | Null, /) -> Pointer[bytes]: ...
 
 ffi: Final[FFI]
 lib: Final[Lib]

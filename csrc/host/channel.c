@@ -115,7 +115,7 @@ int nd_channel_map(struct nd_channel *channel, const struct nd_channel_layout *l
 
 void nd_channel_unmap(struct nd_channel *channel)
 {
-	if (channel->map)
+	if (channel->map && !channel->keep)
 		munmap(channel->map, channel->map_bytes);
 	free(channel->arena_memory);
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)

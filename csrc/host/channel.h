@@ -57,6 +57,7 @@ struct nd_channel {
 	void *arena_memory;
 	bool armed;             /* this end blocks, or did since it last looked */
 	bool corrupt;           /* the other end wrote nonsense */
+	bool keep;              /* the memory stays mapped when this end is let go */
 };
 
 /* Core: makes the memory and its end. 0 or -errno. */

@@ -174,6 +174,6 @@ void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submiss
 	if (!is_answered(kind) || (kind == ND_STACK_COMMAND_PEER && !event.kind))
 		return;
 	event.kind = ND_EVENT_OPENED;
-	/* An id is for later use; it is not worth waking anybody. */
-	nd_core_post(core, app, &event, kind == ND_COMMAND_LISTEN || kind == ND_STACK_COMMAND_PEER);
+	/* An RPC's id is for later use; it is not worth waking anybody. */
+	nd_core_post(core, app, &event, kind != ND_COMMAND_REQUEST);
 }

@@ -156,6 +156,21 @@ void nd_stack_close(struct nd_stack *stack)
 
 /* ---- messages ---- */
 
+void nd_stack_memory(const struct nd_stack *stack, struct nd_stack_memory *memory)
+{
+	*memory = (struct nd_stack_memory){
+		.base = stack->channel.map,
+		.bytes = stack->channel.map_bytes,
+		.send_bytes = stack->channel.layout.send_bytes,
+		.receive_bytes = stack->channel.layout.receive_bytes,
+	};
+}
+
+void nd_stack_keep_memory(struct nd_stack *stack)
+{
+	stack->channel.keep = true;
+}
+
 uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes)
 {
 	return nd_arena_get(&stack->channel.arena, bytes);

@@ -29,7 +29,9 @@
  *
  * - Events carry their protocol (enum nd_protocol) in the field of that name.
  *
- * A handle belongs to one thread at a time. After fork() the child must not use it. Every function
+ * A handle has two sides that may be used by one thread each at a time: buffers and commands
+ * (nd_stack_buffer, nd_stack_buffer_free, nd_stack_submit), and events (nd_stack_events,
+ * nd_stack_arm, nd_stack_wait). Nothing else may run beside nd_stack_close(). After fork() the child must not use it. Every function
  * that returns int returns 0 or a negative errno.
  */
 #ifndef NDPSTACK_H
@@ -128,6 +130,21 @@ struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error);
  * of a core in this process stops it and closes its ports.
  */
 void nd_stack_close(struct nd_stack *stack);
+
+/* The memory that a handle shares with its core. */
+struct nd_stack_memory {
+	uint8_t *base;
+	size_t bytes;
+	uint32_t send_bytes;    /* of it for nd_stack_buffer() */
+	uint32_t receive_bytes; /* ... for messages being received or held */
+};
+void nd_stack_memory(const struct nd_stack *stack, struct nd_stack_memory *memory);
+
+/*
+ * Closing will leave that memory mapped, so that messages which are still being read stay
+ * readable; it is then the caller's to munmap(2).
+ */
+void nd_stack_keep_memory(struct nd_stack *stack);
 
 /* Memory to send from; NULL when there is none of this size now. */
 uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes);

@@ -77,11 +77,11 @@ struct nd_port_config {
 	uint32_t tx_frames;      /* most frames on their way out, 0: 512 */
 	struct nd_port_filter filter;
 
-	struct {
+	struct nd_port_memory_config {
 		bool listen; /* this end owns the name; the other end connects to it */
 	} memory;
 
-	struct {
+	struct nd_port_xdp_config {
 		enum nd_port_xdp_mode mode;
 		bool zero_copy;          /* ask the driver for it; copy mode when it has none */
 		bool force;              /* take everything even on the default route's device */

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A handle on a stack as Python needs it: one crossing for each message, from any thread. */
+#include "app.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define KEY_MASK ((UINT64_C(1) << ND_APP_KEY_BITS) - 1)
+#define SLOT_BYTES 64u /* send buffers begin at multiples of it */
+#define SLOTS_MAX ((UINT64_C(1) << (64 - ND_APP_KEY_BITS)) - 1)
+
+/* A command without payload that found no room. */
+struct waiting {
+	struct nd_command command;
+	uint8_t protocol;
+};
+
+struct nd_app {
+	struct nd_stack *stack;        /* NULL: closed */
+	struct nd_stack_memory memory; /* still mapped while messages are held */
+	pthread_mutex_t mutex;         /* over all but the event side */
+	uint32_t held;                 /* messages received and not given back */
+	bool foreign;                  /* copied by a fork */
+	struct waiting *waiting;       /* in order; the first waiting_done have gone */
+	uint32_t waiting_count, waiting_done, waiting_room;
+};
+
+/* ---- opening and closing ---- */
+
+static struct nd_app *make_app(struct nd_stack *stack, struct nd_error *error)
+{
+	struct nd_app *app;
+
+	if (!stack)
+		return NULL;
+	app = calloc(1, sizeof(*app));
+	if (!app) {
+		nd_error_set(error, -ENOMEM, "stack: no memory");
+		nd_stack_close(stack);
+		return NULL;
+	}
+	nd_stack_memory(stack, &app->memory);
+	if (app->memory.bytes / SLOT_BYTES >= SLOTS_MAX) {
+		nd_error_set(error, -EINVAL,
+			     "stack: send_bytes and receive_bytes are %zu together, the most is "
+			     "%llu",
+			     app->memory.bytes, (unsigned long long)(SLOTS_MAX * SLOT_BYTES));
+		nd_stack_close(stack);
+		free(app);
+		return NULL;
+	}
+	app->stack = stack;
+	pthread_mutex_init(&app->mutex, NULL);
+	return app;
+}
+
+struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error)
+{
+	return make_app(nd_stack_open(config, error), error);
+}
+
+struct nd_app *nd_app_attach(const char *service, struct nd_error *error)
+{
+	return make_app(nd_stack_attach(service, error), error);
+}
+
+struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error)
+{
+	struct nd_stack *stack = NULL;
+
+	pthread_mutex_lock(&app->mutex);
+	if (app->stack)
+		stack = nd_stack_share(app->stack, error);
+	else
+		nd_error_set(error, -EBADF, "stack: it is closed");
+	pthread_mutex_unlock(&app->mutex);
+	return make_app(stack, error);
+}
+
+static void unmap_if_unused(struct nd_app *app)
+{
+	if (app->stack || app->held || !app->memory.base)
+		return;
+	munmap(app->memory.base, app->memory.bytes);
+	app->memory.base = NULL;
+}
+
+void nd_app_close(struct nd_app *app)
+{
+	if (app->foreign)
+		return;
+	pthread_mutex_lock(&app->mutex);
+	if (app->stack) {
+		nd_stack_keep_memory(app->stack);
+		nd_stack_close(app->stack);
+		app->stack = NULL;
+		unmap_if_unused(app);
+	}
+	pthread_mutex_unlock(&app->mutex);
+}
+
+void nd_app_free(struct nd_app *app)
+{
+	if (app->foreign)
+		return; /* the child of a fork: its copy is small, and its locks may be held */
+	nd_app_close(app);
+	app->held = 0;
+	unmap_if_unused(app);
+	pthread_mutex_destroy(&app->mutex);
+	free(app->waiting);
+	free(app);
+}
+
+void nd_app_disown(struct nd_app *app)
+{
+	app->foreign = true;
+}
+
+static uint32_t largest_block(uint32_t region_bytes)
+{
+	uint32_t above = nd_power_of_two_u32(region_bytes);
+
+	return above == region_bytes ? above : above / 2;
+}
+
+uint32_t nd_app_send_bytes_max(const struct nd_app *app)
+{
+	return largest_block(app->memory.send_bytes);
+}
+
+uint32_t nd_app_receive_bytes_max(const struct nd_app *app)
+{
+	return largest_block(app->memory.receive_bytes);
+}
+
+/* ---- the submit side, under the mutex ---- */
+
+/* 0 with the mutex held, or why not. */
+static int enter(struct nd_app *app)
+{
+	if (ND_UNLIKELY(app->foreign))
+		return -ECHILD;
+	pthread_mutex_lock(&app->mutex);
+	if (ND_LIKELY(app->stack != NULL))
+		return 0;
+	pthread_mutex_unlock(&app->mutex);
+	return -EBADF;
+}
+
+/* Hands over what waits; 0 when nothing does any more. */
+static int flush_waiting(struct nd_app *app)
+{
+	while (ND_UNLIKELY(app->waiting_done < app->waiting_count)) {
+		const struct waiting *first = &app->waiting[app->waiting_done];
+		int code = nd_stack_submit(app->stack, first->protocol, &first->command);
+
+		if (code == -EAGAIN)
+			return code;
+		app->waiting_done++;
+	}
+	app->waiting_done = app->waiting_count = 0;
+	return 0;
+}
+
+static int make_room(struct nd_app *app)
+{
+	uint32_t room = app->waiting_room ? 2 * app->waiting_room : 64;
+	struct waiting *grown;
+
+	if (app->waiting_count < app->waiting_room)
+		return 0;
+	grown = realloc(app->waiting, room * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	app->waiting = grown;
+	app->waiting_room = room;
+	return 0;
+}
+
+static int submit_or_wait(struct nd_app *app, uint8_t protocol, const struct nd_command *command)
+{
+	int code = flush_waiting(app);
+
+	if (ND_LIKELY(code == 0))
+		code = nd_stack_submit(app->stack, protocol, command);
+	if (ND_LIKELY(code != -EAGAIN))
+		return code;
+	code = make_room(app);
+	if (code == 0)
+		app->waiting[app->waiting_count++] =
+			(struct waiting){ .command = *command, .protocol = protocol };
+	return code;
+}
+
+/* The cookie: the key, and above it the buffer. */
+static uint64_t cookie_of(const struct nd_app *app, uint64_t key, const uint8_t *buffer)
+{
+	uint64_t slot = buffer ? (uint64_t)(buffer - app->memory.base) / SLOT_BYTES + 1 : 0;
+
+	return (key & KEY_MASK) | slot << ND_APP_KEY_BITS;
+}
+
+static void free_buffer(struct nd_app *app, uint64_t cookie)
+{
+	uint64_t slot = cookie >> ND_APP_KEY_BITS;
+
+	if (slot)
+		nd_stack_buffer_free(app->stack, app->memory.base + (slot - 1) * SLOT_BYTES);
+}
+
+static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *command,
+		       const char *data)
+{
+	uint8_t *buffer = NULL;
+	int code = flush_waiting(app);
+
+	if (code < 0)
+		return code;
+	if (command->bytes) {
+		buffer = nd_stack_buffer(app->stack, command->bytes);
+		if (!buffer)
+			return command->bytes > nd_app_send_bytes_max(app) ? -EMSGSIZE : -ENOBUFS;
+		memcpy(buffer, data, command->bytes);
+	}
+	command->payload = buffer;
+	command->cookie = cookie_of(app, command->cookie, buffer);
+	code = nd_stack_submit(app->stack, protocol, command);
+	if (code < 0 && buffer)
+		nd_stack_buffer_free(app->stack, buffer);
+	return code;
+}
+
+int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		const char *data, uint32_t bytes)
+{
+	struct nd_command command = {
+		.kind = kind,
+		.priority = priority,
+		.peer = peer,
+		.port = port,
+		.bytes = bytes,
+		.id = id,
+		.cookie = key,
+		.deadline = deadline,
+	};
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = send_locked(app, protocol, &command, data);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
+		uint64_t message, uint64_t key, nd_ns deadline)
+{
+	struct nd_command command = {
+		.kind = kind,
+		.port = port,
+		.id = id,
+		.message = message,
+		.cookie = key & KEY_MASK,
+		.deadline = deadline,
+	};
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = submit_or_wait(app, protocol, &command);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
+{
+	struct nd_command command = {
+		.kind = ND_COMMAND_RELEASE,
+		.id = id,
+		.message = message,
+	};
+
+	if (app->foreign)
+		return;
+	pthread_mutex_lock(&app->mutex);
+	nd_assert(app->held > 0);
+	app->held--;
+	/* Out of memory for the list: the core keeps the message until the handle is closed. */
+	if (app->stack)
+		submit_or_wait(app, protocol, &command);
+	else
+		unmap_if_unused(app);
+	pthread_mutex_unlock(&app->mutex);
+}
+
+uint32_t nd_app_held(struct nd_app *app)
+{
+	uint32_t held;
+
+	if (app->foreign)
+		return 0;
+	pthread_mutex_lock(&app->mutex);
+	held = app->held;
+	pthread_mutex_unlock(&app->mutex);
+	return held;
+}
+
+/* ---- the event side ---- */
+
+/* True for the event after which a buffer is not looked at any more. */
+static bool ends_payload(const struct nd_event *event)
+{
+	return event->kind == ND_EVENT_SENT || event->kind == ND_EVENT_RESPONSE ||
+	       event->kind == ND_EVENT_FAILED ||
+	       (event->kind == ND_EVENT_OPENED && event->protocol == ND_PROTO_OTHER);
+}
+
+static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
+{
+	pthread_mutex_lock(&app->mutex);
+	for (uint32_t i = 0; i < count; i++) {
+		if (ends_payload(&events[i]))
+			free_buffer(app, events[i].cookie);
+		events[i].cookie &= KEY_MASK;
+		app->held += events[i].kind == ND_EVENT_MESSAGE ||
+			     events[i].kind == ND_EVENT_REQUEST ||
+			     events[i].kind == ND_EVENT_RESPONSE;
+	}
+	flush_waiting(app);
+	pthread_mutex_unlock(&app->mutex);
+}
+
+int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
+{
+	int count;
+
+	if (app->foreign)
+		return -ECHILD;
+	if (!app->stack)
+		return -EBADF;
+	count = nd_stack_events(app->stack, out, limit);
+	if (count == 0 && timeout) {
+		count = nd_stack_wait(app->stack, timeout);
+		if (count == 1)
+			count = nd_stack_events(app->stack, out, limit);
+	}
+	if (count >= 0)
+		settle(app, out, (uint32_t)count);
+	return count;
+}
+
+bool nd_app_arm(struct nd_app *app)
+{
+	return app->foreign || !app->stack || nd_stack_arm(app->stack);
+}
+
+int nd_app_descriptor(const struct nd_app *app)
+{
+	return app->stack ? nd_stack_descriptor(app->stack) : -EBADF;
+}
+
+/* ---- control ---- */
+
+int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
+		    const uint8_t mac[6])
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_set_peer(app->stack, address, port, mac);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
+		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_counters(app->stack, (enum nd_stack_group)group, index, table, values,
+				 limit);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
+		      struct nd_error *error)
+{
+	enum nd_port_state found = ND_PORT_GONE;
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_port_state(app->stack, index, &found, mode, error);
+	*state = found;
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+const char *nd_app_audit(struct nd_app *app)
+{
+	const char *wrong;
+
+	if (enter(app) < 0)
+		return NULL;
+	wrong = nd_stack_audit(app->stack);
+	pthread_mutex_unlock(&app->mutex);
+	return wrong;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A handle on a stack as Python needs it: one crossing for each message, from any thread.
+ *
+ * It copies what is sent into the stack's memory and frees it when the event comes that ends the
+ * message, so that Python never holds a buffer that it could forget; and it keeps the memory of
+ * received messages mapped until the last of them is given back, also after the handle is closed.
+ *
+ * DESIGN NOTES
+ * 1. Everything but nd_app_events() and nd_app_arm() may be called from any thread. Those two have
+ *    one caller at a time, and nd_app_close() must not run beside them: the caller sees to it.
+ * 2. A command's key comes back in the low bits of the event's cookie. The bits above name the
+ *    send buffer, so that no table is needed to find it.
+ * 3. Commands without payload never fail for want of room: they wait in a list and go out before
+ *    the next command or with the next events. The list is bounded by what they end: messages
+ *    held, RPCs and connections.
+ * 4. After a fork the child calls nd_app_disown(): its copy of the handle then refuses everything,
+ *    because the rings are shared with the parent.
+ */
+#ifndef ND_BINDINGS_APP_H
+#define ND_BINDINGS_APP_H
+
+#include "ndpstack.h"
+
+#define ND_APP_KEY_BITS 40
+
+struct nd_app;
+
+/* NULL on failure; error says why and what to do. */
+struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
+struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error);
+struct nd_app *nd_app_attach(const char *service, struct nd_error *error);
+
+/* Lets go of the stack. Messages that are held stay readable. Idempotent. */
+void nd_app_close(struct nd_app *app);
+
+/* Closes it if need be, and frees it; nobody may have a message of it any more. */
+void nd_app_free(struct nd_app *app);
+
+void nd_app_disown(struct nd_app *app);
+
+/* Longest message that the memory of the channel can hold to send and to receive. */
+uint32_t nd_app_send_bytes_max(const struct nd_app *app);
+uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
+
+/*
+ * Copies a message and hands it over. 0; -EAGAIN: no room in the ring, -ENOBUFS: no buffer; take
+ * events and try again. -EMSGSIZE: it never fits. -EPIPE: the core is gone. -EBADF: closed.
+ * -ECHILD: this is the child of a fork.
+ */
+int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		const char *data, uint32_t bytes);
+
+/* Hands a command without payload over, at the latest with the next events. 0 or as above. */
+int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
+		uint64_t message, uint64_t key, nd_ns deadline);
+
+/* Gives a received message back; its memory is not looked at any more. Never fails. */
+void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
+
+/*
+ * Waits for events, up to timeout from now (0: not at all), and takes up to limit of them, their
+ * cookies reduced to keys. Count, or -EINTR, or as nd_app_send().
+ */
+int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
+
+/* True when it is safe to block on nd_app_descriptor(). */
+bool nd_app_arm(struct nd_app *app);
+int nd_app_descriptor(const struct nd_app *app);
+
+/* Messages received and not given back. */
+uint32_t nd_app_held(struct nd_app *app);
+
+/* The functions of ndpstack.h of these names; -EBADF when closed. */
+int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
+		    const uint8_t mac[6]);
+int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
+		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
+int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
+		      struct nd_error *error);
+/* NULL, or what is wrong inside the engines. */
+const char *nd_app_audit(struct nd_app *app);
+
+#endif

@@ -1,0 +1,103 @@
+
+/* ---- stack: ndpstack.h, port/port.h and app.h have the comments ---- */
+enum nd_port_backend { ND_PORT_MEMORY, ND_PORT_PACKET, ND_PORT_UDP, ND_PORT_XDP };
+enum nd_port_xdp_mode { ND_XDP_AUTO, ND_XDP_NATIVE, ND_XDP_GENERIC };
+enum nd_port_state {
+	ND_PORT_UP, ND_PORT_DOWN, ND_PORT_GONE, ND_PORT_CHANGED, ND_PORT_STUCK,
+};
+
+struct nd_port_filter {
+	bool everything;
+	bool homa;
+	uint8_t udp_count;
+	uint16_t udp_ports[4];
+};
+
+struct nd_port_memory_config {
+	bool listen;
+};
+
+struct nd_port_xdp_config {
+	enum nd_port_xdp_mode mode;
+	bool zero_copy;
+	bool force;
+	uint32_t queue_first;
+	uint32_t queue_count;
+	uint32_t memory_bytes;
+	...;
+};
+
+struct nd_port_config {
+	enum nd_port_backend backend;
+	const char *name;
+	const char *netns;
+	uint32_t mtu;
+	uint32_t rx_frames;
+	uint32_t tx_frames;
+	struct nd_port_filter filter;
+	struct nd_port_memory_config memory;
+	struct nd_port_xdp_config xdp;
+};
+
+enum { ND_STACK_COMMAND_PEER = 64 };
+enum nd_stack_profile { ND_STACK_ADAPTIVE, ND_STACK_SPIN, ND_STACK_THROUGHPUT };
+enum nd_stack_group {
+	ND_STACK_GROUP_CORE, ND_STACK_GROUP_WIRE, ND_STACK_GROUP_NDP, ND_STACK_GROUP_HOMA,
+	ND_STACK_GROUP_PORT, ...
+};
+
+struct nd_stack_channel_config {
+	uint32_t commands;
+	uint32_t events;
+	uint32_t send_bytes;
+	uint32_t receive_bytes;
+};
+
+struct nd_stack_config {
+	struct nd_port_config ports[8];
+	uint32_t port_count;
+	uint8_t address_v4[16];
+	uint8_t address_v6[16];
+	uint16_t vlan;
+	const struct nd_frame_config *frame;
+	uint64_t link_bps;
+	bool no_ndp;
+	bool no_homa;
+	const void *ndp_config;
+	const void *homa_config;
+	uint32_t peers_max;
+	enum nd_stack_profile profile;
+	nd_ns spin_ns;
+	int cpu;
+	uint64_t seed;
+	const char *service;
+	struct nd_stack_channel_config channel;
+	...;
+};
+
+struct nd_app;
+struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
+struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error);
+struct nd_app *nd_app_attach(const char *service, struct nd_error *error);
+void nd_app_close(struct nd_app *app);
+void nd_app_free(struct nd_app *app);
+void nd_app_disown(struct nd_app *app);
+uint32_t nd_app_send_bytes_max(const struct nd_app *app);
+uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
+int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		const char *data, uint32_t bytes);
+int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
+		uint64_t message, uint64_t key, nd_ns deadline);
+void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
+int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
+bool nd_app_arm(struct nd_app *app);
+int nd_app_descriptor(const struct nd_app *app);
+uint32_t nd_app_held(struct nd_app *app);
+int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
+		    const uint8_t mac[6]);
+int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
+		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
+int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
+		      struct nd_error *error);
+const char *nd_app_audit(struct nd_app *app);
