@@ -75,19 +75,24 @@ static uint32_t copy_of(struct nd_switch *sw, uint32_t index)
 	return copy;
 }
 
-/* To all ports that are up but the one it came from. Never trimmed, never returned. */
+/* To all ports of the tree that are up but the one it came from. Never trimmed or returned. */
 static void flood(struct nd_switch *sw, uint32_t index, nd_ns now)
 {
 	uint32_t ingress = sw->buffers[index].ingress;
 	uint32_t last = ND_NONE;
 
+	if (ingress < sw->port_count && sw->ports[ingress].off_tree) {
+		drop(sw, index, &sw->counters.dropped_off_tree);
+		return;
+	}
 	packet_at(sw, index)->marks |= ND_MARK_FLOOD;
 	sw->buffers[index].marks |= ND_MARK_FLOOD;
 	sw->counters.flooded++;
 	for (uint32_t i = 0; i < sw->port_count; i++) {
+		const struct nd_switch_port *port = &sw->ports[i];
 		uint32_t copy;
 
-		if (!sw->ports[i].port || !sw->ports[i].up || i == ingress)
+		if (!port->port || !port->up || port->off_tree || i == ingress)
 			continue;
 		if (last != ND_NONE) {
 			copy = copy_of(sw, index);

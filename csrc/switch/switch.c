@@ -153,7 +153,9 @@ int nd_switch_add_port(struct nd_switch *sw, const struct nd_switch_port_config 
 	if (!queue)
 		return nd_error_set(error, -ENOMEM, "port %s: no memory", config->port->name);
 	port = &sw->ports[index];
-	*port = (struct nd_switch_port){ .trim = config->trim, .up = true };
+	*port = (struct nd_switch_port){
+		.trim = config->trim, .up = true, .off_tree = config->off_tree,
+	};
 	status = nd_egress_init(&port->egress, queue, config->rate_bps, config->catch_up);
 	if (status < 0) {
 		free(queue);
@@ -373,7 +375,8 @@ const char *nd_switch_audit(const struct nd_switch *sw)
 	const struct nd_switch_counters *c = &sw->counters;
 	uint64_t dropped = c->dropped_malformed + c->dropped_unknown + c->dropped_no_path +
 			   c->dropped_hairpin + c->dropped_faults + c->dropped_queue +
-			   c->dropped_bounce + c->dropped_trim + c->dropped_removed;
+			   c->dropped_bounce + c->dropped_trim + c->dropped_off_tree +
+			   c->dropped_removed;
 	uint32_t queued = sw->delayed.count;
 
 	if (!nd_pool_check(&sw->pool))

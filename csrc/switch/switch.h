@@ -52,6 +52,8 @@ struct nd_switch_port_config {
 	nd_ns catch_up;                /* see egress.h */
 	struct nd_frame_trim trim;
 	struct nd_faults_config faults; /* on arrival */
+	bool off_tree; /* takes no part in flooding: what keeps it from circling in a fabric of
+			* several paths, where floods follow a spanning tree */
 };
 
 #define ND_SWITCH_COUNTERS(X) \
@@ -71,6 +73,8 @@ struct nd_switch_port_config {
 	X(dropped_queue, "Frames dropped or evicted by a discipline.") \
 	X(dropped_bounce, "Headers dropped because they may not be returned.") \
 	X(dropped_trim, "Frames dropped because their bytes cannot be trimmed as decided.") \
+	X(dropped_off_tree, "Frames to be flooded dropped because they came by a port that takes " \
+			    "no part in flooding.") \
 	X(dropped_removed, "Frames dropped because their port was removed.")
 ND_COUNTERS_STRUCT(nd_switch_counters, ND_SWITCH_COUNTERS);
 extern const struct nd_counters_table nd_switch_counters_table;
@@ -89,6 +93,7 @@ struct nd_switch_port {
 	struct nd_frame_trim trim;
 	struct nd_faults faults;
 	bool up;
+	bool off_tree;
 	uint64_t rx_frames; /* taken from the port */
 	uint64_t tx_frames; /* handed to it */
 };

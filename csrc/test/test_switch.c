@@ -233,6 +233,25 @@ TEST(nd_switch_round__floods_the_unknown_and_learns)
 	close_all();
 }
 
+/* Two switches joined twice: a broadcast must not circle between them for ever. */
+TEST(nd_switch_round__off_the_tree_nothing_is_flooded)
+{
+	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	open_plain(false);
+	sw->ports[3].off_tree = true;
+	CHECK_EQ(nd_switch_set_address(sw, mac_of(3), 3), 0);
+	send_plain(0, broadcast, 'a');
+	send_plain(3, broadcast, 'b');
+	send_plain(0, mac_of(3), 'c');
+	rounds(1);
+	CHECK_STR(arrived(1), "a");
+	CHECK_STR(arrived(2), "a");
+	CHECK_STR(arrived(3), "c");
+	CHECK_EQ(sw->counters.dropped_off_tree, 1);
+	close_all();
+}
+
 TEST(nd_switch_round__without_learning_the_unknown_is_dropped)
 {
 	open_plain(false);
