@@ -9,6 +9,8 @@
 #include "sim/blast.h"
 #include "sim/sim.h"
 #include "sim/traffic.h"
+#include "switch/switch.h"
+#include "switch/worker.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
 #include "wire/frame.h"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
-CDEFS = (HERE / "core.cdef.h", HERE / "stack.cdef.h")
+CDEFS = tuple(HERE / f"{part}.cdef.h" for part in ("core", "stack", "switch"))
 STUB = HERE.parent / "ndpstack" / "_core.pyi"
 
 HEADER = '''\
@@ -191,6 +191,7 @@ def ffi_lines(structs: list[str]) -> Iterator[str]:
     arrays = [(f"struct {name}[]", name) for name in structs]
     arrays += [(cdecl, f"Pointer[{item}]") for cdecl, item in PRIMITIVE_ARRAYS.items()]
     arrays += [("void *[]", "Pointer[CData]"), ("char *[]", "Pointer[Pointer[bytes]]")]
+    arrays += [("struct nd_counters_table *[]", "Pointer[nd_counters_table]")]
     pointers = [(c.replace("[]", " *"), f"Pointer[{i}]") for c, i in PRIMITIVE_ARRAYS.items()]
     new = [(f"struct {name} *", name) for name in structs] + pointers + arrays
     yield from overload_lines("new", new, "init: object = ...")

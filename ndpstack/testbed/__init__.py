@@ -2,9 +2,10 @@
 
 from ndpstack.testbed._errors import TestbedError as TestbedError
 from ndpstack.testbed._lab import Lab as Lab
-from ndpstack.testbed._lab import labs as labs
 from ndpstack.testbed._lab import leftovers as leftovers
+from ndpstack.testbed._lab import namespace_of as namespace_of
 from ndpstack.testbed._lab import remove as remove
+from ndpstack.testbed._lab import take_down as take_down
 from ndpstack.testbed._lab import why_unavailable as why_unavailable
 from ndpstack.testbed._plan import HostAddress as HostAddress
 from ndpstack.testbed._plan import Link as Link
@@ -14,3 +15,6 @@ from ndpstack.testbed._plan import PlanBuilder as PlanBuilder
 from ndpstack.testbed._plan import back_to_back as back_to_back
 from ndpstack.testbed._plan import leaf_spine as leaf_spine
 from ndpstack.testbed._plan import single_switch as single_switch
+from ndpstack.testbed._signals import interruptible as interruptible
+from ndpstack.testbed._state import State as State
+from ndpstack.testbed._state import labs as labs

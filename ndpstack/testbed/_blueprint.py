@@ -38,6 +38,8 @@ class SwitchPort:
     rate_bps: int
     number: int
     """Of the port in the simulator, for its counters."""
+    on_tree: bool
+    """Whether broadcasts go by it: they follow a tree, or they would circle for ever."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,12 @@ def blueprint(scenario: Scenario) -> Blueprint:
         ),
         tuple(_link(network, names, a, b, mtu) for a, b in network.cables()),
     )
+    tree = _tree(network)
     return Blueprint(
         plan,
         {
             (names[network.place(port)[0]], _interface(network, port)): SwitchPort(
-                network.tier(port), network.rate(port), port
+                network.tier(port), network.rate(port), port, port in tree
             )
             for port in range(network.hosts, network.ports)
         },
@@ -93,6 +96,22 @@ def blueprint(scenario: Scenario) -> Blueprint:
         },
         network.paths_max,
     )
+
+
+def _tree(network: Network) -> set[int]:
+    """Ports, at both ends of their cables, of a tree that reaches all nodes."""
+    reached = {network.place(0)[0]}
+    cables = list(network.cables())
+    tree: set[int] = set()
+    while cables:
+        found = next(
+            (c for c in cables if len(reached & {network.place(port)[0] for port in c}) == 1), None
+        )
+        if found is None:
+            break
+        tree.update(found)
+        reached.update(network.place(port)[0] for port in found)
+    return tree
 
 
 def _interface(network: Network, port: int) -> str:

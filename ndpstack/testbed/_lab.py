@@ -9,15 +9,13 @@ found by `leftovers` and removed by `remove`.
 from __future__ import annotations
 
 import contextlib
-import errno
-import json
 import os
+import re
 import secrets
 import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pyroute2 import IPRoute, NetNS, netns
@@ -25,6 +23,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._offload import disable_offloads
+from ndpstack.testbed._state import State, labs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from ndpstack.testbed._plan import Plan
 
 PREFIX = "ndl"
-STATE_DIRECTORY = Path("/run/ndpstack/labs")
+LAB_NAME = re.compile(r"[a-z0-9]{1,6}")
 CARRIER_SECONDS = 5.0
 """How long a link may take to come up."""
 
@@ -57,22 +56,28 @@ class Lab:
             lab.run("h0", ["ping", "-c1", str(lab.plan.address("h1").ipv4)])
     """
 
-    def __init__(self, plan: Plan, lab_id: str | None = None, *, detached: bool = False) -> None:
+    def __init__(self, plan: Plan, lab_id: str | None = None, *, scenario: str = "") -> None:
         """Prepares a lab; nothing exists before `up`.
 
         Args:
             plan: What to build.
-            lab_id: Up to 6 characters that name the lab; drawn when None.
-            detached: The lab outlives this process and is taken down by `ndpstack lab down`.
+            lab_id: 1 to 6 lower-case letters and digits that name the lab; drawn when None.
+            scenario: Where the plan is from, for `ndpstack lab status`.
+
+        Raises:
+            TestbedError: The name is no such word.
         """
         self.plan = plan
         self.lab_id = lab_id or secrets.token_hex(3)
-        self._detached = detached
+        if not LAB_NAME.fullmatch(self.lab_id):
+            raise TestbedError(f"lab name {lab_id!r} is not 1 to 6 lower-case letters and digits")
+        self._scenario = scenario
+        self._state: State | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def namespace(self, node: str) -> str:
         """The network namespace of a node."""
-        return f"{PREFIX}-{self.lab_id}-{node}"
+        return namespace_of(self.lab_id, node)
 
     def up(self) -> None:
         """Builds namespaces, links, addresses and neighbours; all or nothing.
@@ -83,7 +88,9 @@ class Lab:
         reason = why_unavailable()
         if reason:
             raise TestbedError(reason)
-        self._write_state()
+        self._state = State.claim(
+            self.lab_id, [node.name for node in self.plan.nodes], self._scenario
+        )
         try:
             for node in self.plan.nodes:
                 netns.create(self.namespace(node.name))
@@ -99,12 +106,17 @@ class Lab:
             self.down()
             raise
 
+    def announce(self) -> None:
+        """Says in `ndpstack lab status` that the lab is ready for use."""
+        if self._state is not None:
+            self._state.set_ready()
+
     def down(self) -> None:
         """Stops the lab's processes and removes everything it made; may be called again."""
         self._stop_processes()
-        for name in namespaces_of(self.lab_id):
-            _remove_namespace(name)
-        (STATE_DIRECTORY / f"{self.lab_id}.json").unlink(missing_ok=True)
+        if self._state is not None:
+            remove(self.lab_id)
+            self._state = None
 
     def __enter__(self) -> Self:
         self.up()
@@ -152,21 +164,6 @@ class Lab:
                     ipr.link("set", index=_index_of(ipr, link.a_port), state=_state(up))
                 return
         raise TestbedError(f"there is no link between {a!r} and {b!r}")
-
-    def _write_state(self) -> None:
-        STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        state = {
-            "lab": self.lab_id,
-            "owner": None if self._detached else os.getpid(),
-            "nodes": [node.name for node in self.plan.nodes],
-        }
-        try:
-            with (STATE_DIRECTORY / f"{self.lab_id}.json").open("x") as file:
-                json.dump(state, file)
-        except FileExistsError:
-            raise TestbedError(
-                f"lab {self.lab_id} is up already; take it down: ndpstack lab down {self.lab_id}"
-            ) from None
 
     def _create_links(self) -> None:
         for link in self.plan.links:
@@ -245,25 +242,20 @@ class Lab:
         self._processes.clear()
 
 
+def namespace_of(lab_id: str, node: str) -> str:
+    """The network namespace of a lab's node."""
+    return f"{PREFIX}-{lab_id}-{node}"
+
+
 def namespaces_of(lab_id: str) -> list[str]:
     """The network namespaces that exist of a lab."""
     return [name for name in netns.listnetns() if name.startswith(f"{PREFIX}-{lab_id}-")]
 
 
-def labs() -> dict[str, int | None]:
-    """The labs that have a state file, each with its owner's pid (None: detached)."""
-    found: dict[str, int | None] = {}
-    for path in sorted(STATE_DIRECTORY.glob("*.json")):
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            state = json.loads(path.read_text())
-            found[str(state["lab"])] = state["owner"]
-    return found
-
-
 def leftovers() -> list[str]:
     """Labs whose owner is dead, and labs with namespaces but no state file."""
     known = labs()
-    dead = {lab for lab, owner in known.items() if owner is not None and not _alive(owner)}
+    dead = {lab for lab, state in known.items() if not state.alive}
     orphans = {lab for lab in _labs_with_namespaces() if lab not in known}
     return sorted(dead | orphans)
 
@@ -273,7 +265,24 @@ def remove(lab_id: str) -> list[str]:
     names = namespaces_of(lab_id)
     for name in names:
         _remove_namespace(name)
-    (STATE_DIRECTORY / f"{lab_id}.json").unlink(missing_ok=True)
+    State.forget(lab_id)
+    return names
+
+
+def take_down(lab_id: str) -> list[str]:
+    """Ends a lab of any process: its owner is asked, then told, and what it left is removed.
+
+    Raises:
+        TestbedError: There is no such lab.
+    """
+    state = labs().get(lab_id)
+    if state is None and not namespaces_of(lab_id):
+        known = ", ".join(labs()) or "none"
+        raise TestbedError(f"there is no lab {lab_id!r}; up are: {known}")
+    names = namespaces_of(lab_id)
+    if state is not None and state.owner != os.getpid():
+        state.end_owner()
+    remove(lab_id)
     return names
 
 
@@ -290,14 +299,6 @@ def _remove_namespace(name: str) -> None:
             os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(FileNotFoundError):
         netns.remove(name)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return error.errno == errno.EPERM
-    return True
 
 
 def _index_of(ipr: IPRoute, interface: str) -> int:

@@ -6,10 +6,9 @@ and frames whose VLAN tag is only in metadata; ping then works and TCP does not.
 
 from __future__ import annotations
 
-import threading
+from pyroute2 import Ethtool
 
-from pyroute2 import Ethtool, netns
-
+from ndpstack.testbed._enter import call_inside
 from ndpstack.testbed._errors import TestbedError
 
 PREFIXES = ("tx-checksum", "tx-vlan")
@@ -26,25 +25,18 @@ def disable_offloads(namespace: str, interface: str) -> None:
     Raises:
         TestbedError: The kernel refused; the text names the interface.
     """
-    errors: list[Exception] = []
 
-    def inside() -> None:
-        try:
-            netns.setns(namespace)
-            with Ethtool() as ethtool:
-                features = ethtool.get_features(interface)
-                for name, feature in features.features.items():
-                    if _is_unwanted(name):
-                        feature.enable = False
-                ethtool.set_features(interface, features)
-        except Exception as error:
-            errors.append(error)
+    def turn_off() -> None:
+        with Ethtool() as ethtool:
+            features = ethtool.get_features(interface)
+            for name, feature in features.features.items():
+                if _is_unwanted(name):
+                    feature.enable = False
+            ethtool.set_features(interface, features)
 
-    # A namespace is entered by a thread of its own, so the caller's never changes.
-    thread = threading.Thread(target=inside, name=f"offloads-{interface}")
-    thread.start()
-    thread.join()
-    if errors:
+    try:
+        call_inside(namespace, turn_off)
+    except Exception as error:
         raise TestbedError(
-            f"cannot turn offloads off on {interface} in {namespace}: {errors[0]}"
-        ) from errors[0]
+            f"cannot turn offloads off on {interface} in {namespace}: {error}"
+        ) from error

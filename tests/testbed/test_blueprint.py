@@ -70,3 +70,14 @@ def test_path_ids_are_read_digit_by_digit() -> None:
 def test_a_fabric_too_large_for_one_machine_is_refused() -> None:
     with pytest.raises(TestbedError, match="use --on sim"):
         blueprint(paper("topology.leaves=200", "topology.spines=100"))
+
+
+def test_broadcasts_follow_a_tree() -> None:
+    drawing = blueprint(paper())
+    on_tree = {port for port, leads_to in drawing.ports.items() if leads_to.on_tree}
+    inner = [link for link in drawing.plan.links if not link.a.startswith("h")]
+    kept = [link for link in inner if (link.a, link.a_port) in on_tree]
+    # Six switches are joined by five cables, and both ends agree.
+    assert len(kept) == 5
+    assert kept == [link for link in inner if (link.b, link.b_port) in on_tree]
+    assert all((f"edge{i}", f"p{j}") in on_tree for i in range(4) for j in range(2))

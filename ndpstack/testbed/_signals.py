@@ -1,0 +1,33 @@
+"""Makes every polite way of ending a process unwind it, so that what it made is taken down."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Within it SIGTERM and SIGHUP do what Ctrl-C does; only in the main thread."""
+    owner = os.getpid()
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if os.getpid() == owner:
+            raise KeyboardInterrupt
+        # A child that a library forked, and ends this way: what is up is not its to take down.
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
