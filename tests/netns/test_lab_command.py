@@ -1,0 +1,119 @@
+"""`ndpstack lab`: up, in use, down, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.testbed import labs, leftovers, why_unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
+
+SCENARIO = """
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 2
+rate = "100Mbit"
+[switch.queue]
+discipline = "droptail"
+[transport.ndp]
+mtu = "1500B"
+[[traffic]]
+kind = "permutation"
+size = "30KB"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A name for a lab, which is down afterwards."""
+    drawn = secrets.token_hex(3)
+    yield drawn
+    if drawn in labs():
+        main(["lab", "down", drawn])
+
+
+def test_hosts_of_a_lab_reach_each_other_through_its_switches(
+    scenario: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach"]) == Exit.OK
+    assert f"ndpstack lab exec {name} h0" in capfd.readouterr().out
+    assert main(["lab", "exec", name, "h0", "--", "ping", "-c2", "-i0.1", "10.111.0.4"]) == 0
+    assert main(["lab", "exec", name, "h3", "ping", "-c1", "-W2", "fd6e:6470::1"]) == 0
+    assert main(["lab", "exec", name, "h9", "true"]) == Exit.USAGE
+    assert "there are h0, h1, h2, h3, edge0" in capfd.readouterr().err
+    assert main(["lab", "up", scenario, "--name", name]) == Exit.USAGE
+    assert f"ndpstack lab down {name}" in capfd.readouterr().err
+    assert main(["lab", "status", "--json"]) == Exit.OK
+    status = json.loads(capfd.readouterr().out)
+    assert status["labs"][name]["alive"]
+    owner = int(status["labs"][name]["owner"])
+    assert main(["lab", "down", name]) == Exit.OK
+    assert "8 namespaces removed" in capfd.readouterr().out
+    assert name not in labs()
+    with pytest.raises(ProcessLookupError):
+        os.kill(owner, 0)
+
+
+def test_what_kill_9_left_is_shown_and_removed(
+    scenario: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    os.kill(labs()[name].owner, signal.SIGKILL)
+    while labs()[name].alive:
+        time.sleep(0.01)
+    assert name in leftovers()
+    assert main(["lab", "status"]) == Exit.OK
+    assert "left over" in capfd.readouterr().out
+    assert main(["lab", "down", name]) == Exit.OK
+    assert name not in leftovers()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_takes_it_down(scenario: str, name: str, number: signal.Signals) -> None:
+    command = ["lab", "up", scenario, "--name", name, "--bare"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"from ndpstack.cli import main; raise SystemExit(main({command}))"],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        while not (name in labs() and labs()[name].ready):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(20) == Exit.OK
+    finally:
+        process.kill()
+        process.wait()
+    assert name not in labs()
+    assert name not in leftovers()
+
+
+def test_names_that_cannot_be_are_refused(scenario: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "up", scenario, "--name", "too-long-a-name"]) == Exit.USAGE
+    assert "1 to 6 lower-case letters and digits" in capfd.readouterr().err
+    assert main(["lab", "down", "nosuch"]) == Exit.USAGE
+    assert "there is no lab 'nosuch'" in capfd.readouterr().err
