@@ -15,8 +15,9 @@ from ndpstack.scenario._units import format_time
 if TYPE_CHECKING:
     import argparse
 
+    from ndpstack.agent import Replay
     from ndpstack.scenario import ScenarioFile
-    from ndpstack.sim import Result, Simulation
+    from ndpstack.sim import Result, Run, Simulation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a TOML file, or one of those that come with ndpstack: "
         + ", ".join(shipped_scenarios()),
     )
-    parser.add_argument("--on", choices=["sim"], default="sim", help="where it runs")
+    parser.add_argument(
+        "--on",
+        choices=["sim", "memory", "netns"],
+        default="sim",
+        help="where it runs: in virtual time, or as real stacks and switches over shared memory, "
+        "or over AF_XDP in network namespaces (root)",
+    )
+    parser.add_argument(
+        "--kernel-tcp",
+        action="store_true",
+        help="let the kernel's TCP carry the flows, through plain switches (--on netns)",
+    )
     parser.add_argument("--seed", type=int, help="instead of the scenario's")
     parser.add_argument(
         "--set",
@@ -60,52 +72,72 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs the scenario and says what happened."""
     check_numpy()
     from ndpstack.report import document, dumps, write_results
-    from ndpstack.sim import Simulation, summarise
+    from ndpstack.sim import summarise
+    from ndpstack.testbed import interruptible
 
     file = load_scenario(arguments.scenario, overrides(arguments))
-    simulation = Simulation(file)
+    run = _make(arguments, file)
     bar = Bar(wanted=not arguments.json)
     began = time.monotonic()
     try:
-        simulation.run(progress=bar)
+        with interruptible():
+            run.run(progress=bar)
     finally:
         bar.close()
     wall_s = time.monotonic() - began
-    result = summarise(simulation)
-    written = write_results(arguments.out, file, simulation, result) if arguments.out else []
+    result = summarise(run)
+    written = write_results(arguments.out, file, run, result) if arguments.out else []
     if arguments.json:
-        print(dumps(document(file, simulation, result)))
+        print(dumps(document(file, run, result)))
     else:
-        _print(file, simulation, result, wall_s, written)
-    return exit_code(simulation, result)
+        _print(file, run, result, wall_s, written)
+    return exit_code(run, result)
 
 
-def exit_code(simulation: Simulation, result: Result) -> Exit:
+def _make(arguments: argparse.Namespace, file: ScenarioFile) -> Simulation | Replay:
+    """The world that was asked for."""
+    if arguments.on == "sim":
+        from ndpstack.sim import Simulation
+
+        if arguments.kernel_tcp:
+            raise UserError("the kernel's TCP is not simulated; add --on netns")
+        return Simulation(file)
+    from ndpstack.agent import Replay
+
+    return Replay(file, arguments.on, kernel_tcp=arguments.kernel_tcp)
+
+
+def exit_code(run: Simulation | Replay, result: Result) -> Exit:
     """A run that did not do what it should is no success."""
-    if simulation.error:
-        raise UserError(f"simulation: {simulation.error}")
+    if run.error:
+        raise UserError(f"{run.world}: {run.error}")
     return Exit.UNFINISHED if result.unfinished else Exit.OK
 
 
 def _print(
-    file: ScenarioFile, simulation: Simulation, result: Result, wall_s: float, written: list[Path]
+    file: ScenarioFile, run: Run, result: Result, wall_s: float, written: list[Path]
 ) -> None:
     from ndpstack.report._tables import result_tables
 
-    hops = simulation.counters["hops"]
-    print(
-        f"{file.scenario.title or file.name}  (seed {file.scenario.seed}, "
-        f"{simulation.plan.network.hosts:,} hosts, trace {result.trace_hash:016x})"
-    )
+    about = f"{run.plan.network.hosts:,} hosts"
+    if result.trace_hash is not None:
+        about += f", trace {result.trace_hash:016x}"
+    print(f"{file.scenario.title or file.name}  (seed {file.scenario.seed}, {about})")
     ended = f"{result.finished:,} of {result.flows:,} flows ended"
     if result.flows == 0:
         ended = f"{result.background:,} flows without an end"
-    speed = hops / max(wall_s, 1e-9) / 1e6
-    print(
-        f"{ended} by {format_time(result.time_ps)}; "
-        f"{hops:,} packet-hops in {wall_s:.2f} s, {speed:.1f} M/s"
-    )
+    print(f"{ended} by {format_time(result.time_ps)}; {_speed(result, wall_s)}")
+    for name, text in result.conditions.items():
+        print(f"  {name}: {text}")
     for table in result_tables(result):
         print(f"\n{table}")
     if written:
         print("\nwritten: " + ", ".join(str(path) for path in written))
+
+
+def _speed(result: Result, wall_s: float) -> str:
+    hops = result.network.get("hops")
+    if hops is None:
+        return f"set up, run and taken down in {wall_s:.1f} s"
+    speed = hops / max(wall_s, 1e-9) / 1e6
+    return f"{hops:,} packet-hops in {wall_s:.2f} s, {speed:.1f} M/s"

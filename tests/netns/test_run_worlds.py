@@ -1,0 +1,138 @@
+"""One scenario on real stacks: memory, namespaces with AF_XDP, and the kernel's TCP beside them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ndpstack.agent import Replay
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.scenario import ScenarioFile, parse_scenario
+from ndpstack.sim import Simulation, Status, summarise
+from ndpstack.testbed import labs, leftovers, why_unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCENARIO = """
+title = "an incast on four hosts"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 2
+rate = "100Mbit"
+[switch.queue]
+discipline = "ndp"
+[transport.ndp]
+mtu = "1500B"
+[[traffic]]
+kind = "incast"
+senders = 3
+size = "30KB"
+repeat = 3
+every = "30ms"
+"""
+
+HOMA = SCENARIO.replace("[transport.ndp]", "[transport.homa]").replace('"ndp"', '"strict"')
+
+needs_root = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
+WORLDS = ["memory", pytest.param("netns", marks=needs_root)]
+
+
+def scenario(*overrides: str, text: str = SCENARIO) -> ScenarioFile:
+    return parse_scenario(text, overrides=overrides)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("text", [SCENARIO, HOMA], ids=["ndp", "homa"])
+def test_a_world_runs_the_simulators_flows_and_fills_its_tables(world: str, text: str) -> None:
+    file = scenario(text=text)
+    replay, ideal = Replay(file, world), Simulation(file)
+    assert replay.run() is Status.DONE, replay.error
+    ideal.run()
+    assert np.array_equal(replay.flows, ideal.flows)
+    assert np.array_equal(replay.rows["best_ps"], ideal.rows["best_ps"])
+    assert (replay.rows["payload_bytes"] >= 30_000).all()
+    result, expected = summarise(replay), summarise(ideal)
+    assert result.finished == expected.finished == 9
+    assert result.queues.keys() == expected.queues.keys()
+    assert result.queues["edge-down"].keys() == expected.queues["edge-down"].keys()
+    assert result.queues["edge-down"]["dequeued_packets"] >= 9 * 21
+    assert result.engines.keys() == expected.engines.keys()
+    assert result.slowdown is not None
+    # Nothing is faster than the shortest possible time of the simulator.
+    assert result.slowdown.p50 > 1
+    assert "flows started late by" in result.conditions
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_requests_have_replies(world: str) -> None:
+    for text in (SCENARIO, HOMA):
+        replay = Replay(scenario("traffic.0.reply=5KB", text=text), world)
+        assert replay.run() is Status.DONE, replay.error
+        assert (replay.rows["done_ps"] > replay.rows["received_ps"]).all()
+
+
+@needs_root
+def test_kernel_tcp_carries_the_same_flows() -> None:
+    replay = Replay(scenario("traffic.0.reply=5KB"), "netns", kernel_tcp=True)
+    assert replay.run() is Status.DONE
+    assert (replay.rows["payload_bytes"] == 30_000).all()
+    names, table = replay.engine_counters("ndp")
+    assert int(table[:, names.index("OutSegs")].sum()) > 9 * 25
+    assert "cubic" in replay.conditions["kernel TCP"]
+
+
+@needs_root
+def test_a_link_that_goes_down_loses_no_message() -> None:
+    """E-X04: what was on the cable is sent again another way."""
+    down = scenario(
+        "traffic.0.size=200KB",
+        text=SCENARIO + '[[link]]\nbetween = ["edge 1", "agg 0"]\nat = "20ms"\nstate = "down"\n',
+    )
+    replay = Replay(down, "netns")
+    assert replay.run() is Status.DONE, replay.error
+    assert summarise(replay).finished == 9
+
+
+def test_what_a_world_cannot_do_is_said_before_anything_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    assert main(["run", str(path), "--kernel-tcp"]) == Exit.USAGE
+    assert "add --on netns" in capsys.readouterr().err
+    path.write_text(SCENARIO + '[[link]]\nbetween = ["edge 1", "agg 0"]\nloss = "1%"\n')
+    assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
+    assert "other changes need --on sim" in capsys.readouterr().err
+    path.write_text(SCENARIO.replace("ndp]", "blast]"))
+    assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
+    assert "'blast' is simulated only" in capsys.readouterr().err
+
+
+def test_json_and_files_are_those_of_the_simulator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    out = tmp_path / "out"
+    assert main(["run", str(path), "--on", "memory", "--json", "--out", str(out)]) == Exit.OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["on"] == "memory"
+    assert document["command"] == f"ndpstack run {path} --on memory"
+    assert document["result"]["trace_hash"] is None
+    assert {file.name for file in out.iterdir()} >= {"results.json", "report.html"}
+    assert "on memory" in (out / "report.html").read_text()
+
+
+@needs_root
+def test_nothing_is_left_of_a_run() -> None:
+    before = set(labs())
+    Replay(scenario("traffic.0.repeat=1"), "netns").run()
+    assert set(labs()) <= before
+    assert not leftovers()
