@@ -1,5 +1,5 @@
-
-/* ---- stack: ndpstack.h, port/port.h and app.h have the comments ---- */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks and ports; ndpstack.h, port/port.h and app.h have the comments. */
 enum nd_port_backend { ND_PORT_MEMORY, ND_PORT_PACKET, ND_PORT_UDP, ND_PORT_XDP };
 enum nd_port_xdp_mode { ND_XDP_AUTO, ND_XDP_NATIVE, ND_XDP_GENERIC };
 enum nd_port_state {

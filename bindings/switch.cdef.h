@@ -1,5 +1,5 @@
-
-/* ---- switch: switch/switch.h and switch/worker.h have the comments ---- */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Switches and their worker; switch/switch.h and switch/worker.h have the comments. */
 enum nd_ecmp_mode { ND_ECMP_RANDOM, ND_ECMP_ROUND_ROBIN, ND_ECMP_FLOW, ND_ECMP_PATH };
 #define ND_SWITCH_GROUP ...
 #define ND_FRAME_PCP_KEEP ...

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,6 +41,14 @@ LINGER_SECONDS = 0.2
 Counters = tuple[list[str], "NDArray[np.uint64]"]
 
 
+class _LinkChange(NamedTuple):
+    """A cable goes down or comes up."""
+
+    at_ns: int
+    between: tuple[str, str]
+    up: bool
+
+
 class Replay:
     """One run of a scenario over real links.
 
@@ -73,6 +80,7 @@ class Replay:
         self._engines: Mapping[str, Counters] = {}
         self._applications: Applications | None = None
         self._changes = self._link_changes()
+        self._down: set[int] = set()
 
     @property
     def scenario(self) -> Scenario:
@@ -127,7 +135,7 @@ class Replay:
         end_ns = None if duration is None else duration // 1000
         before, moved_at = applications.unfinished, 0
         while applications.unfinished and (end_ns is None or clock() < end_ns):
-            self._change_links(world, clock())
+            self._change_links(world, service, clock())
             if applications.next_start_ns is not None:
                 while 0 < applications.next_start_ns - clock() < EARLY_NS:
                     pass
@@ -157,7 +165,7 @@ class Replay:
         if applications.next_start_ns is not None:
             due.append((applications.next_start_ns - now_ns - EARLY_NS) / 1e9)
         if self._changes:
-            due.append((self._changes[0][0] - now_ns) / 1e9)
+            due.append((self._changes[0].at_ns - now_ns) / 1e9)
         return max(0.0, min(due))
 
     def _linger(self, service: Service, applications: Applications) -> None:
@@ -179,8 +187,8 @@ class Replay:
             f"max {late.max():,.0f} us"
         )
 
-    def _link_changes(self) -> list[tuple[int, str, str, bool]]:
-        """Cables that go down or come up, by time in nanoseconds."""
+    def _link_changes(self) -> list[_LinkChange]:
+        """Cables that go down or come up, by time."""
         changes = []
         for link in self.scenario.link:
             if link.state is None or self.world != "netns":
@@ -188,15 +196,30 @@ class Replay:
                     f"the cable between {link.between[0]!r} and {link.between[1]!r} changes: on "
                     "netns cables can go down and come up, other changes need --on sim"
                 )
-            a, b = map(node_name, link.between)
-            changes.append((link.at // 1000, a, b, link.state == "up"))
+            changes.append(_LinkChange(link.at // 1000, link.between, link.state == "up"))
         return sorted(changes)
 
-    def _change_links(self, world: World, now_ns: int) -> None:
-        while self._changes and self._changes[0][0] <= now_ns:
-            _, a, b, up = self._changes.pop(0)
-            # Not here: netlink takes longer than flows can wait.
-            threading.Thread(target=world.set_link, args=(a, b), kwargs={"up": up}).start()
+    def _change_links(self, world: World, service: Service, now_ns: int) -> None:
+        """Does what is due, and what a control plane does: hosts learn which paths are left."""
+        due = [change for change in self._changes if change.at_ns <= now_ns]
+        if not due:
+            return
+        self._changes = self._changes[len(due) :]
+        for change in due:
+            a, b = change.between
+            ends = {self.plan.network.port((a, b)), self.plan.network.port((b, a))}
+            self._down = self._down - ends if change.up else self._down | ends
+            world.set_link(node_name(a), node_name(b), up=change.up)
+        service.set_paths(self._usable)
+
+    def _usable(self, source: int, target: int) -> list[int]:
+        """Path ids whose way there and back is whole."""
+        way = self.plan.network.way
+        return [
+            path
+            for path in range(self.plan.network.paths_max)
+            if self._down.isdisjoint(way(source, target, path) + way(target, source, path))
+        ]
 
     @property
     def now_ps(self) -> Picoseconds:

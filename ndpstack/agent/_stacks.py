@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -170,6 +171,24 @@ class Stacks:
                 NEVER,
             )  # fmt: skip
             self._answer(host)
+
+    def set_paths(self, usable: Callable[[int, int], list[int]]) -> None:
+        """Tells NDP which path ids lead from a host to a peer; what the control plane does."""
+        if "ndp" not in self._plan.engines:
+            return
+        for (source, target), handle in self.handles.items():
+            ids = array("H", usable(source, target))
+            if ids:
+                self._say_paths(self.hosts[source], handle, ids.tobytes())
+
+    @staticmethod
+    def _say_paths(host: _Host, handle: int, data: bytes) -> None:
+        host.do(
+            lambda: lib.nd_app_send(
+                host.app, lib.ND_PROTO_NDP, lib.ND_COMMAND_PATHS, 0, handle, 0, 0, 0, NEVER,
+                data, len(data),
+            )
+        )  # fmt: skip
 
     def _answer(self, host: int) -> nd_event:
         """The event that answers the only command on its way."""

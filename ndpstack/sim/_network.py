@@ -156,6 +156,14 @@ class Network:
         node = lib.nd_topology_port_node(self._topology, port)
         return node, port - lib.nd_topology_port_first(self._topology, node)
 
+    def way(self, source: int, target: int, path: int) -> list[int]:
+        """The ports by which a packet of this path id leaves, from one host to another."""
+        ports = [source]
+        while (node := lib.nd_topology_peer(self._topology, ports[-1])) != target:
+            found, digit = self.hops(node, target, path)
+            ports.append(found[digit])
+        return ports
+
     def hops(self, node: int, target: int, path: int = 0) -> tuple[list[int], int]:
         """Equal-cost ports of a switch towards a host, and which of them a path id names."""
         hops = lib.nd_topology_hops(self._topology, node, target, path)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Self
 from pyroute2 import IPRoute, NetNS, netns
 from pyroute2.netlink.exceptions import NetlinkError
 
+from ndpstack.testbed._enter import call_inside, set_up
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._offload import disable_offloads
 from ndpstack.testbed._state import State, labs
@@ -160,8 +161,7 @@ class Lab:
         """
         for link in self.plan.links:
             if {link.a, link.b} == {a, b}:
-                with NetNS(self.namespace(link.a)) as ipr:
-                    ipr.link("set", index=_index_of(ipr, link.a_port), state=_state(up))
+                call_inside(self.namespace(link.a), lambda: set_up(link.a_port, up=up))  # noqa: B023
                 return
         raise TestbedError(f"there is no link between {a!r} and {b!r}")
 
@@ -306,7 +306,3 @@ def _index_of(ipr: IPRoute, interface: str) -> int:
     if not found:
         raise TestbedError(f"interface {interface} is not there")
     return int(found[0])
-
-
-def _state(up: bool) -> str:
-    return "up" if up else "down"
