@@ -7,6 +7,7 @@
 #include "transport/ndp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define CHECK_EVERY (100 * ND_MSEC)
+#define WIND_UP_WITHIN (20 * ND_MSEC)
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
 #define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
@@ -114,6 +116,18 @@ static bool run_round(struct nd_core *core, nd_ns now)
 	return busy;
 }
 
+/* All that is open ends, and the peers hear of it as far as the link takes it at once. */
+static void wind_up(struct nd_core *core)
+{
+	nd_ns now = nd_core_now(), end = now + WIND_UP_WITHIN;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used)
+			nd_core_detach(core, i, now);
+	while (now < end && (nd_core_transmit(core, now) || nd_nic_room_at(&core->nic) > now))
+		now = nd_core_now();
+}
+
 static void *run(void *argument)
 {
 	struct nd_core *core = argument;
@@ -136,6 +150,7 @@ static void *run(void *argument)
 		else if (!busy)
 			nd_core_wait(core, now);
 	}
+	wind_up(core);
 	return NULL;
 }
 
@@ -260,6 +275,21 @@ static int check_spinning(struct nd_core *core, struct nd_error *error)
 	return 0;
 }
 
+static int open_service(struct nd_core *core, struct nd_error *error)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	core->service = core->config.service_socket ? core->config.service_socket
+						    : nd_fds_listen(core->config.service, error);
+	if (core->service < 0)
+		return core->service;
+	if (fcntl(core->service, F_SETFL, O_NONBLOCK) < 0 ||
+	    epoll_ctl(core->epoll, EPOLL_CTL_ADD, core->service, &event) < 0)
+		return nd_error_set(error, -errno, "stack: service %s: %s", core->config.service,
+				    strerror(errno));
+	return 0;
+}
+
 static int set_up(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
@@ -284,13 +314,8 @@ static int set_up(struct nd_core *core, struct nd_error *error)
 		code = nd_core_open_ports(core, error);
 	if (code == 0)
 		code = add_engines(core, error);
-	if (code == 0 && config->service) {
-		core->service = nd_fds_listen(config->service, error);
-		if (core->service < 0)
-			return core->service;
-		if (epoll_ctl(core->epoll, EPOLL_CTL_ADD, core->service, &event) < 0)
-			return nd_error_set(error, -errno, "stack: epoll: %s", strerror(errno));
-	}
+	if (code == 0 && config->service)
+		code = open_service(core, error);
 	return code;
 }
 
@@ -316,16 +341,11 @@ static int start(struct nd_core *core, struct nd_error *error)
 
 static void tear_down(struct nd_core *core)
 {
-	nd_ns now = nd_core_now();
-
-	for (uint32_t i = 0; i < core->apps_limit; i++)
-		if (core->apps[i].used)
-			nd_core_detach(core, i, now);
 	nd_core_close_ports(core);
 	for (uint32_t i = 0; i < core->engine_count; i++)
 		munmap(core->engines[i].endpoint, core->engines[i].bytes);
 	nd_peers_free(&core->peers);
-	if (core->service >= 0 && core->config.service[0] == '/')
+	if (core->service >= 0 && !core->config.service_socket && core->config.service[0] == '/')
 		unlink(core->config.service);
 	free((void *)(uintptr_t)core->config.service);
 	nd_fds_close(&core->service);

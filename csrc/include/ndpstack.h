@@ -111,6 +111,7 @@ struct nd_stack_config {
 	int cpu;                /* that the core thread is bound to, from 1 on; 0: any */
 	uint64_t seed;          /* of all random choices, 0: from the system */
 	const char *service;    /* name that other processes attach by, NULL: none */
+	int service_socket;     /* it listens already (socket activation); 0: the core makes it */
 	struct nd_stack_channel_config channel; /* of each application */
 };
 
@@ -127,7 +128,8 @@ struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error);
 
 /*
  * Lets go of the handle: connections are reset, RPCs cancelled, memory reclaimed. The last handle
- * of a core in this process stops it and closes its ports.
+ * of a core in this process stops it: peers hear of the end of all that is open, applications in
+ * other processes get -EPIPE, and the ports are closed.
  */
 void nd_stack_close(struct nd_stack *stack);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two hosts in one process over a memory port: the public API, real engines, real threads. */
+#include "port/fds.h"
 #include "test/memory_pair.h"
 
 #include <signal.h>
@@ -221,6 +222,30 @@ TEST(nd_stack_attach__reclaims_a_killed_application)
 	close_pair(&pair);
 	CHECK(!nd_stack_attach(service, &error));
 	CHECK(strstr(error.text, "nobody listens"));
+}
+
+/* Socket activation: who connects before the core is there waits for it. */
+TEST(nd_stack_open__takes_a_listening_socket)
+{
+	struct nd_stack_config config;
+	struct nd_stack *host, *app;
+	char name[64], service[64];
+	int listener;
+
+	snprintf(name, sizeof(name), "test-stack-%d-activated", getpid());
+	snprintf(service, sizeof(service), "test-service-%d-activated", getpid());
+	listener = nd_fds_listen(service, &error);
+	CHECK(listener >= 0);
+	config = config_of(name, 0, false);
+	config.service = service;
+	config.service_socket = listener;
+	host = open_stack(&config);
+	app = nd_stack_attach(service, &error);
+	CHECK(app);
+	CHECK_EQ(resolve(app, addresses[0][0]), 0);
+	nd_stack_close(app);
+	nd_stack_close(host);
+	CHECK(!nd_stack_attach(service, &error));
 }
 
 /* An application learns that its core is gone, and may wait for it without hanging. */

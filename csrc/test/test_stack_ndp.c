@@ -95,6 +95,22 @@ TEST(nd_stack__reset_tells_the_other_end)
 	close_pair(&pair);
 }
 
+/* A host that stops says so: its peers need no timeout to find out. */
+TEST(nd_stack_close__tells_peers)
+{
+	struct pair pair = open_pair("stops", false);
+	struct line line;
+
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	line = connect_line(&pair, SERVICE);
+	nd_stack_close(pair.client);
+	CHECK_EQ(expect(pair.server, ND_EVENT_CLOSED).error, -ECONNRESET);
+	submit(pair.server, ND_PROTO_NDP,
+	       (struct nd_command){ .kind = ND_COMMAND_SEND, .id = line.server, .cookie = 5 });
+	CHECK_EQ(expect(pair.server, ND_EVENT_FAILED).cookie, 5);
+	nd_stack_close(pair.server);
+}
+
 /* Connecting says nothing to the peer; the first message learns that nobody listens. */
 TEST(nd_stack__nobody_listens)
 {
