@@ -199,6 +199,13 @@ static void client_ended(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 	nd_homa_rpc_close(homa, rpc, delivered ? EVENT_FAILED : 0, delivered ? -ECANCELED : 0, now);
 }
 
+/* A one-way client forgets the RPC with its last byte: what is missing here is on its way. */
+static bool is_on_its_way(const struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint8_t note)
+{
+	return homa->config.one_way && nd_homa_is_server(rpc) &&
+	       rpc->state == ND_HOMA_INCOMING && note != ND_HOMA_NOTE_CANCEL;
+}
+
 static void receive_rpc_unknown(struct nd_homa *homa, struct nd_homa_peer *peer,
 				const struct nd_packet *packet, nd_ns now)
 {
@@ -212,7 +219,8 @@ static void receive_rpc_unknown(struct nd_homa *homa, struct nd_homa_peer *peer,
 	} else if (rpc->state == ND_HOMA_UNACKED && packet->homa.note != ND_HOMA_NOTE_CANCEL) {
 		acked(homa, rpc, now); /* it had finished before our last question reached it */
 	} else if (nd_homa_is_server(rpc)) {
-		client_ended(homa, rpc, now);
+		if (!is_on_its_way(homa, rpc, packet->homa.note))
+			client_ended(homa, rpc, now);
 	} else {
 		server_lost_rpc(homa, rpc, packet->homa.note, now);
 	}

@@ -118,6 +118,7 @@ def _print(
     file: ScenarioFile, run: Run, result: Result, wall_s: float, written: list[Path]
 ) -> None:
     from ndpstack.report._tables import result_tables
+    from ndpstack.sim import Status
 
     about = f"{run.plan.network.hosts:,} hosts"
     if result.trace_hash is not None:
@@ -129,6 +130,8 @@ def _print(
     print(f"{ended} by {format_time(result.time_ps)}; {_speed(result, wall_s)}")
     for name, text in result.conditions.items():
         print(f"  {name}: {text}")
+    if run.status is Status.STUCK:
+        print("stuck: nothing is left to happen, and flows are unfinished")
     for table in result_tables(result):
         print(f"\n{table}")
     if written:
