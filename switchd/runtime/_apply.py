@@ -1,0 +1,184 @@
+"""Carries a plan out step by step, and takes every step back when one fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from switchd.dataplane import DataPlane, DataPlaneError
+from switchd.plan import Change, Forwarding, Opening, Plan, PortPlan, SwitchPlan, differences
+from switchd.runtime._ports import RETRY_SECONDS, LivePort, LiveSwitch, stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger("switchd.apply")
+
+Device = tuple[str, str, str]
+
+
+def device_of(opening: Opening) -> Device:
+    """What two ports cannot have both."""
+    kind = "interface" if opening.backend in ("xdp", "packet") else opening.backend
+    return kind, opening.netns, opening.device
+
+
+def open_port(live: LiveSwitch, plan: PortPlan, *, tolerant: bool) -> None:
+    """Adds a port; where its device cannot be opened, a stand-in, or the error."""
+    port = LivePort(plan, plan)
+    try:
+        live.handle.add_port(plan)
+    except DataPlaneError as error:
+        if not tolerant:
+            raise
+        port.actual, port.error = stand_in(plan), str(error)
+        port.retry_at = time.monotonic() + RETRY_SECONDS
+        live.handle.add_port(port.actual)
+        log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
+    live.ports[plan.name] = port
+    if not port.forwards:
+        live.handle.set_link(plan.name, up=False)
+
+
+def close_port(live: LiveSwitch, name: str) -> None:
+    """Takes a port away."""
+    live.handle.remove_port(name)
+    del live.ports[name]
+
+
+@dataclass
+class Applier:
+    """One change of the data path.
+
+    What can fail comes first: new ports, new devices. What cannot fail, that is what goes away,
+    comes last, except where a new port needs the device of an old one.
+    """
+
+    plane: DataPlane
+    live: dict[str, LiveSwitch]
+    tolerant: bool
+    """Ports that cannot be opened get a stand-in in place of failing the change."""
+    _undo: list[Callable[[], None]] = field(default_factory=list)
+
+    def apply(self, new: Plan) -> list[Change]:
+        """Makes the data path what the plan says, or raises and leaves it as it was."""
+        changes = differences({name: live.plan for name, live in self.live.items()}, new)
+        try:
+            self._free_devices(new)
+            for plan in new.values():
+                self._build(plan)
+            for name, plan in new.items():
+                self._forward(self.live[name], plan)
+        except DataPlaneError:
+            self._roll_back()
+            raise
+        self._remove_the_rest(new)
+        return changes
+
+    def _roll_back(self) -> None:
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except DataPlaneError as error:
+                log.error("cannot restore what was before: %s", error)
+
+    def _free_devices(self, new: Plan) -> None:
+        """Closes what is opened again, and what holds a device that is needed."""
+        wanted = self._wanted(new)
+        for name, live in list(self.live.items()):
+            held = {device_of(port.actual.opening) for port in live.ports.values()}
+            if name not in new:
+                if held & wanted:
+                    self._remove_switch(live)
+            elif live.plan.base != new[name].base:
+                self._remove_switch(live)
+            else:
+                self._free_ports(live, new[name], wanted)
+
+    def _free_ports(self, live: LiveSwitch, new: SwitchPlan, wanted: set[Device]) -> None:
+        for name, port in list(live.ports.items()):
+            after = new.ports.get(name)
+            if after is None:
+                if device_of(port.actual.opening) in wanted:
+                    self._remove_port(live, name)
+            elif after.opening != port.plan.opening:
+                self._remove_port(live, name)
+
+    def _wanted(self, new: Plan) -> set[Device]:
+        """Devices that are opened."""
+        wanted = set()
+        for name, plan in new.items():
+            live = self.live.get(name)
+            same = live.ports if live and live.plan.base == plan.base else {}
+            for port in plan.ports.values():
+                if port.name not in same or same[port.name].plan.opening != port.opening:
+                    wanted.add(device_of(port.opening))
+        return wanted
+
+    def _remove_switch(self, live: LiveSwitch) -> None:
+        self._undo.append(lambda: self._restore_switch(live.plan))
+        name = live.plan.base.name
+        del self.live[name]
+        self.plane.remove_switch(name)
+
+    def _restore_switch(self, plan: SwitchPlan) -> None:
+        again = Applier(self.plane, self.live, tolerant=True)
+        again._build(plan)
+        again._forward(self.live[plan.base.name], plan)
+        self.live[plan.base.name].plan = plan
+
+    def _remove_port(self, live: LiveSwitch, name: str) -> None:
+        plan = live.ports[name].plan
+        self._undo.append(lambda: open_port(live, plan, tolerant=True))
+        close_port(live, name)
+
+    def _build(self, plan: SwitchPlan) -> None:
+        """Makes the switch if there is none, and its ports."""
+        name = plan.base.name
+        if name not in self.live:
+            empty = SwitchPlan(plan.base, {}, Forwarding())
+            self.live[name] = LiveSwitch(empty, self.plane.add_switch(plan.base))
+            self._undo.append(lambda: self._drop_switch(name))
+        live = self.live[name]
+        for port in plan.ports.values():
+            self._port(live, port)
+
+    def _drop_switch(self, name: str) -> None:
+        del self.live[name]
+        self.plane.remove_switch(name)
+
+    def _port(self, live: LiveSwitch, plan: PortPlan) -> None:
+        known = live.ports.get(plan.name)
+        if known is None:
+            open_port(live, plan, tolerant=self.tolerant)
+            self._undo.append(lambda: close_port(live, plan.name))
+        elif known.plan != plan:
+            before = known.plan
+            self._undo.append(lambda: self._set(live, before))
+            self._set(live, plan)
+
+    def _set(self, live: LiveSwitch, plan: PortPlan) -> None:
+        """Gives a port another plan; its device stays, or its stand-in."""
+        port = live.ports[plan.name]
+        actual = dataclasses.replace(plan, opening=port.actual.opening)
+        live.handle.set_port(actual)
+        port.plan, port.actual = plan, actual
+        live.handle.set_link(plan.name, up=port.forwards)
+
+    def _forward(self, live: LiveSwitch, plan: SwitchPlan) -> None:
+        old = live.plan
+        self._undo.append(lambda: live.handle.set_forwarding(live.forwarding(old)))
+        live.handle.set_forwarding(live.forwarding(plan))
+
+    def _remove_the_rest(self, new: Plan) -> None:
+        """What is left over, now that nothing leads there; and the plan is the one in force."""
+        for name, live in list(self.live.items()):
+            if name not in new:
+                self._drop_switch(name)
+                continue
+            for port in [port for port in live.ports if port not in new[name].ports]:
+                close_port(live, port)
+            live.plan = new[name]

@@ -1,0 +1,160 @@
+"""The switches as they run: the plan in force, the links' states, and what becomes of failures."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from switchd.dataplane import DataPlaneError, PortReading
+from switchd.runtime._apply import Applier, close_port, open_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from switchd.dataplane import DataPlane
+    from switchd.plan import Change, Forwarding, Opening, Plan
+    from switchd.runtime._ports import LivePort, LiveSwitch
+
+log = logging.getLogger("switchd.manager")
+
+REOPEN_STATES = ("gone", "changed", "stuck")
+"""States of a port whose remedy is to open it again."""
+
+
+class Manager:
+    """Owns the data path's configuration.
+
+    `apply` and `supervise` may take seconds and are called one at a time; the others return at
+    once and may be called meanwhile.
+    """
+
+    def __init__(
+        self,
+        plane: DataPlane,
+        on_change: Callable[[], None] = lambda: None,
+        present: Callable[[Opening], bool] = lambda _: True,
+    ) -> None:
+        """Begins with no switch.
+
+        Args:
+            plane: The data path.
+            on_change: Called after ports or their states changed, from the thread that did it.
+            present: Whether it is worth trying to open that device again.
+        """
+        self.plane = plane
+        self.live: dict[str, LiveSwitch] = {}
+        self._on_change = on_change
+        self._present = present
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return {name: live.plan for name, live in self.live.items()}
+
+    def apply(self, plan: Plan, *, tolerant: bool = False) -> list[Change]:
+        """Makes the data path what the plan says, or leaves it as it was.
+
+        Args:
+            plan: What it is to be.
+            tolerant: A device that cannot be opened leaves its port down in place of failing; it is
+                tried again until it can.
+
+        Raises:
+            DataPlaneError: Nothing has changed; the text says why.
+        """
+        try:
+            return Applier(self.plane, self.live, tolerant).apply(plan)
+        finally:
+            self._on_change()
+
+    def ports(self) -> Iterator[tuple[str, LiveSwitch, LivePort]]:
+        """All ports, each with the name of its switch."""
+        for name, live in list(self.live.items()):
+            for port in list(live.ports.values()):
+                yield name, live, port
+
+    def forwards(self, path: str) -> bool:
+        """Whether frames may leave by the port "switch/port"."""
+        switch, _, port = path.partition("/")
+        live = self.live.get(switch)
+        return live is not None and port in live.ports and live.ports[port].forwards
+
+    def link_changed(self, netns: str, device: str, *, up: bool) -> bool:
+        """The kernel says that an interface went down or came up; whether it is a port's."""
+        found = False
+        for name, live, port in self.ports():
+            opening = port.plan.opening
+            if opening.backend in ("xdp", "packet") and (opening.netns, opening.device) == (
+                netns,
+                device,
+            ):
+                found = True
+                self._set_link(name, live, port, up=up)
+        return found
+
+    def _set_link(self, name: str, live: LiveSwitch, port: LivePort, *, up: bool) -> None:
+        if port.link_up == up:
+            return
+        port.link_up = up
+        log.info("link of %s/%s is %s", name, port.plan.name, "up" if up else "down")
+        try:
+            live.handle.set_link(port.plan.name, up=port.forwards)
+        except DataPlaneError as error:
+            log.warning("%s/%s: %s", name, port.plan.name, error)
+        self._on_change()
+
+    def set_kernel_routes(self, switch: str, forwarding: Forwarding) -> None:
+        """The kernel's FIB changed."""
+        live = self.live.get(switch)
+        if live is None or live.kernel == forwarding:
+            return
+        live.kernel = forwarding
+        try:
+            live.handle.set_forwarding(live.forwarding(live.plan))
+        except DataPlaneError as error:
+            log.error("routes of %s are stale: %s", switch, error)
+
+    def supervise(self) -> None:
+        """Follows links of ports without an interface, and opens again what has to be."""
+        now = time.monotonic()
+        for name, live in list(self.live.items()):
+            readings = live.handle.read().ports
+            for port in list(live.ports.values()):
+                reading = readings.get(port.plan.name)
+                if port.error:
+                    if now >= port.retry_at and self._present(port.plan.opening):
+                        self._reopen(name, live, port)
+                elif reading is not None and reading.state in REOPEN_STATES:
+                    port.error = f"{reading.state}: {reading.reason}"
+                    log.warning("port %s/%s is %s", name, port.plan.name, port.error)
+                    self._reopen(name, live, port)
+                elif reading is not None:
+                    self._follow(name, live, port, reading)
+
+    def _follow(self, name: str, live: LiveSwitch, port: LivePort, reading: PortReading) -> None:
+        self._set_link(name, live, port, up=reading.state == "up")
+
+    def _reopen(self, name: str, live: LiveSwitch, port: LivePort) -> None:
+        """Closes a port and opens it again, as a stand-in if its device is not there."""
+        before = port.error
+        close_port(live, port.plan.name)
+        open_port(live, port.plan, tolerant=True)
+        again = live.ports[port.plan.name]
+        again.reopened = port.reopened + (not again.error)
+        live.handle.set_forwarding(live.forwarding(live.plan))
+        if not again.error:
+            log.info("port %s/%s is open again", name, port.plan.name)
+        elif again.error != before:
+            log.warning("port %s/%s: %s", name, port.plan.name, again.error)
+        self._on_change()
+
+    def audit(self) -> list[str]:
+        """What breaks conservation, by switch."""
+        found = ((name, live.handle.audit()) for name, live in list(self.live.items()))
+        return [f"{name}: {text}" for name, text in found if text]
+
+    def close(self) -> None:
+        """Stops the data path."""
+        self.live.clear()
+        self.plane.close()

@@ -1,0 +1,83 @@
+"""What is known of each port beyond its socket: what it should be, and why it is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from switchd.plan import Forwarding, Opening
+
+if TYPE_CHECKING:
+    from switchd.dataplane import SwitchHandle
+    from switchd.plan import PortPlan, SwitchPlan
+
+RETRY_SECONDS = 1.0
+"""How long after a failure a port is opened again."""
+
+_serial = itertools.count()
+
+
+@dataclass
+class LivePort:
+    """A port as the daemon sees it."""
+
+    plan: PortPlan
+    """What it is to be."""
+    actual: PortPlan
+    """What the data path has: the plan, or a stand-in that holds its place."""
+    error: str = ""
+    """Why its device is not open."""
+    link_up: bool = True
+    """What the kernel last said of its interface."""
+    retry_at: float = 0.0
+    """When to open it again, by the monotonic clock."""
+    reopened: int = 0
+    """Times that its device was opened again."""
+
+    @property
+    def forwards(self) -> bool:
+        """Whether frames may leave by it."""
+        return self.plan.enabled and self.link_up and not self.error
+
+
+@dataclass
+class LiveSwitch:
+    """A switch that runs."""
+
+    plan: SwitchPlan
+    handle: SwitchHandle
+    ports: dict[str, LivePort] = field(default_factory=dict)
+    kernel: Forwarding = field(default_factory=Forwarding)
+    """Routes, and the groups they need, as the kernel's FIB has them."""
+
+    def forwarding(self, plan: SwitchPlan) -> Forwarding:
+        """Configured forwarding over the kernel's."""
+        own = plan.forwarding
+        groups = (*own.groups, *self.kernel.groups)
+        return Forwarding(groups, own.addresses, {**self.kernel.routes, **own.routes})
+
+
+def stand_in(plan: PortPlan) -> PortPlan:
+    """The plan of a port that nobody is connected to.
+
+    It holds the place of a port whose device is not there, so that groups keep their order and
+    the port's queue its counters.
+    """
+    opening = Opening(
+        backend="memory",
+        device=f"@ndpstack-absent-{os.getpid()}-{next(_serial)}",
+        netns="",
+        mtu=plan.opening.mtu,
+        rx_frames=0,
+        tx_frames=0,
+        listen=True,
+        xdp_mode="auto",
+        zero_copy=False,
+        force=False,
+        queue_first=0,
+        queues=0,
+    )
+    return dataclasses.replace(plan, opening=opening)
