@@ -2,6 +2,7 @@
 
 from switchd.config._check import BUILT_IN as BUILT_IN
 from switchd.config._check import parse_endpoint as parse_endpoint
+from switchd.config._decode import Decoder as Decoder
 from switchd.config._decode import Keys as Keys
 from switchd.config._decode import Problem as Problem
 from switchd.config._decode import Problems as Problems
@@ -13,6 +14,7 @@ from switchd.config._files import merge as merge
 from switchd.config._load import Loaded as Loaded
 from switchd.config._load import from_table as from_table
 from switchd.config._load import load as load
+from switchd.config._load import read_table as read_table
 from switchd.config._schema import Config as Config
 from switchd.config._schema import Daemon as Daemon
 from switchd.config._schema import FabricPath as FabricPath
@@ -20,6 +22,7 @@ from switchd.config._schema import Faults as Faults
 from switchd.config._schema import Mirror as Mirror
 from switchd.config._schema import Port as Port
 from switchd.config._schema import Profile as Profile
+from switchd.config._schema import Range as Range
 from switchd.config._schema import Switch as Switch
 from switchd.config._write import plain as plain
 from switchd.config._write import to_toml as to_toml

@@ -78,8 +78,12 @@ def _common(a: Keys, b: Keys) -> int:
 
 def read_sources(path: Path, problems: Problems) -> list[Source]:
     """The file and, in the order of their names, those of the conf.d folder beside it."""
-    names = [path, *sorted((path.parent / "conf.d").glob("*.toml"))]
-    return [source for name in names if (source := _read(name, problems)) is not None]
+    return read_files([path, *sorted((path.parent / "conf.d").glob("*.toml"))], problems)
+
+
+def read_files(paths: list[Path], problems: Problems) -> list[Source]:
+    """Those of the files that can be read."""
+    return [source for path in paths if (source := _read(path, problems)) is not None]
 
 
 def _read(path: Path, problems: Problems) -> Source | None:

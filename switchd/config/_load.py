@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from switchd.config._check import check
 from switchd.config._decode import Decoder, Problems, Table
 from switchd.config._errors import ConfigError
-from switchd.config._files import Source, explain, merge, read_sources
+from switchd.config._files import Source, explain, merge, read_files, read_sources
 from switchd.config._schema import Config
 
 if TYPE_CHECKING:
@@ -25,6 +25,19 @@ class Loaded:
     """As TOML, all files merged and runtime settings included."""
     sources: tuple[Source, ...]
     """Where from."""
+
+
+def read_table(path: Path) -> Table:
+    """One file, unchecked.
+
+    Raises:
+        ConfigError: It cannot be read, or is no TOML.
+    """
+    problems = Problems()
+    sources = read_files([path], problems)
+    if problems.found:
+        raise ConfigError([explain(problem, sources) for problem in problems.found])
+    return sources[0].table
 
 
 def load(path: Path, runtime: Table | None = None) -> Loaded:

@@ -5,6 +5,7 @@ from switchd.plan._diff import EFFECTS as EFFECTS
 from switchd.plan._diff import Change as Change
 from switchd.plan._diff import Field as Field
 from switchd.plan._diff import differences as differences
+from switchd.plan._diff import fields as fields
 from switchd.plan._diff import port_change as port_change
 from switchd.plan._queues import PROFILES as PROFILES
 from switchd.plan._types import BasePlan as BasePlan

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from switchd.plan._types import Forwarding, Plan, PortPlan, SwitchPlan
 
-Kind = Literal["add", "remove", "change", "reopen", "rebuild"]
+Kind = Literal["add", "remove", "change", "reopen", "rebuild", "restart"]
 
 EFFECTS: Mapping[Kind, str] = {
     "add": "new",
@@ -20,6 +20,7 @@ EFFECTS: Mapping[Kind, str] = {
     "change": "changes in place; sockets and counters stay",
     "reopen": "is closed and opened; what is queued is dropped",
     "rebuild": "is made anew, with all its ports",
+    "restart": "takes effect when the daemon is started again",
 }
 """What a kind of change means to packets."""
 

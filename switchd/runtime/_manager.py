@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from switchd.dataplane import DataPlaneError, PortReading
+from switchd.dataplane import DataPlaneError
 from switchd.runtime._apply import Applier, close_port, open_port
 
 if TYPE_CHECKING:
@@ -85,10 +85,8 @@ class Manager:
         found = False
         for name, live, port in self.ports():
             opening = port.plan.opening
-            if opening.backend in ("xdp", "packet") and (opening.netns, opening.device) == (
-                netns,
-                device,
-            ):
+            wanted = (opening.netns, opening.device)
+            if port.has_interface and wanted == (netns, device):
                 found = True
                 self._set_link(name, live, port, up=up)
         return found
@@ -116,7 +114,7 @@ class Manager:
             log.error("routes of %s are stale: %s", switch, error)
 
     def supervise(self) -> None:
-        """Follows links of ports without an interface, and opens again what has to be."""
+        """Follows links that the kernel knows nothing of, and opens again what has to be."""
         now = time.monotonic()
         for name, live in list(self.live.items()):
             readings = live.handle.read().ports
@@ -129,11 +127,8 @@ class Manager:
                     port.error = f"{reading.state}: {reading.reason}"
                     log.warning("port %s/%s is %s", name, port.plan.name, port.error)
                     self._reopen(name, live, port)
-                elif reading is not None:
-                    self._follow(name, live, port, reading)
-
-    def _follow(self, name: str, live: LiveSwitch, port: LivePort, reading: PortReading) -> None:
-        self._set_link(name, live, port, up=reading.state == "up")
+                elif reading is not None and not port.has_interface:
+                    self._set_link(name, live, port, up=reading.state == "up")
 
     def _reopen(self, name: str, live: LiveSwitch, port: LivePort) -> None:
         """Closes a port and opens it again, as a stand-in if its device is not there."""

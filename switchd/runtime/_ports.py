@@ -38,6 +38,11 @@ class LivePort:
     """Times that its device was opened again."""
 
     @property
+    def has_interface(self) -> bool:
+        """Whether the kernel tells of its link."""
+        return self.plan.opening.backend in ("xdp", "packet")
+
+    @property
     def forwards(self) -> bool:
         """Whether frames may leave by it."""
         return self.plan.enabled and self.link_up and not self.error

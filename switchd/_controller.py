@@ -1,0 +1,230 @@
+"""The configuration in force and how it changes: reload, settings at run time, saving them."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+from ndpstack.scenario._load import override
+from switchd._baselines import Baselines
+from switchd.config import Config, Loaded, Table, load, merge, plain, read_table, to_toml
+from switchd.plan import Change, Field, build_plan, differences, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from switchd.dataplane import SwitchReading
+    from switchd.plan import Forwarding, SwitchPlan
+    from switchd.runtime import Manager
+
+SAVED = "90-runtime.toml"
+"""File of conf.d that `save` writes."""
+
+LIVE_KEYS = ("log", "log_format")
+"""Keys of [daemon] that take effect without a restart."""
+
+
+class Controller:
+    """One configuration, one data path. Methods are called on the event loop."""
+
+    def __init__(
+        self, path: Path, loaded: Loaded, manager: Manager, on_config: Callable[[], None]
+    ) -> None:
+        """Begins with a configuration; `start` puts it in force.
+
+        Args:
+            path: The TOML file.
+            loaded: What it says.
+            manager: Of the data path.
+            on_config: Called after another configuration is in force.
+
+        Raises:
+            ConfigError: It cannot be used.
+        """
+        self.path = path
+        self.manager = manager
+        self.baselines = Baselines()
+        self.loaded = loaded
+        self.overrides: Table = {}
+        self.applied_at = datetime.now(UTC)
+        self._plan = build_plan(self.loaded)
+        self._lock = asyncio.Lock()
+        self._on_config = on_config
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.loaded.config
+
+    async def start(self) -> None:
+        """Brings the switches up; ports whose device is not there follow later."""
+        async with self._lock:
+            await asyncio.to_thread(self.manager.apply, self._plan, tolerant=True)
+            self._on_config()
+
+    async def supervise(self) -> None:
+        """Looks after ports that failed."""
+        async with self._lock:
+            await asyncio.to_thread(self.manager.supervise)
+
+    async def follow_kernel(self, forwarding: Callable[[SwitchPlan], Forwarding]) -> None:
+        """Gives switches that route as the kernel does its routes of now."""
+        async with self._lock:
+            for name, live in self.manager.live.items():
+                if live.plan.base.forwarding == "fib":
+                    self.manager.set_kernel_routes(name, forwarding(live.plan))
+
+    async def reload(self, *, dry_run: bool = False) -> list[Change]:
+        """Reads the files again; settings made at run time stay.
+
+        Raises:
+            UserError: Nothing has changed; the text says why.
+        """
+        return await self._change(self.overrides, dry_run=dry_run)
+
+    async def set(self, items: Iterable[str], *, dry_run: bool = False) -> list[Change]:
+        """Settings "key.key=value" over those of the files.
+
+        Raises:
+            UserError: None of them is in force; the text says why.
+        """
+        table = copy.deepcopy(self.overrides)
+        for item in items:
+            table = override(table, item)
+        return await self._change(table, dry_run=dry_run)
+
+    async def unset(self, keys: Iterable[str], *, dry_run: bool = False) -> list[Change]:
+        """Takes settings made at run time back.
+
+        Raises:
+            UserError: There is no such setting.
+        """
+        table = copy.deepcopy(self.overrides)
+        for key in keys:
+            if not _remove(table, key.split(".")):
+                raise UserError(
+                    f"{key}: not set at run time; `show running-config` lists what is; "
+                    "what a file sets is changed there"
+                )
+        return await self._change(table, dry_run=dry_run)
+
+    async def save(self) -> Path:
+        """Writes the settings made at run time into conf.d.
+
+        Raises:
+            UserError: The file cannot be written.
+        """
+        async with self._lock:
+            target = self.path.parent / "conf.d" / SAVED
+            try:
+                before = read_table(target) if target.exists() else {}
+                _write(target, to_toml(merge(before, self.overrides)))
+            except OSError as error:
+                raise UserError(
+                    f"{target}: cannot be written: {error.strerror}; let the daemon's user write "
+                    "there, or copy `show running-config` into a file"
+                ) from error
+            self.loaded = load(self.path)
+            self.overrides = {}
+            return target
+
+    def reading(self, switch: str) -> SwitchReading:
+        """A switch's counters since they were cleared."""
+        return self.baselines.apply(switch, self.manager.live[switch].handle.read())
+
+    def clear_counters(self) -> None:
+        """Counters that operators see begin at 0; Prometheus sees no change."""
+        live = self.manager.live
+        self.baselines.clear({name: switch.handle.read() for name, switch in live.items()})
+
+    def clear_watermarks(self) -> None:
+        """Watermarks begin at what is queued now."""
+        for live in self.manager.live.values():
+            live.handle.clear_watermarks()
+
+    def running_config(self) -> str:
+        """The configuration in force, as TOML."""
+        return to_toml(plain(self.config))
+
+    async def _change(self, overrides: Table, *, dry_run: bool) -> list[Change]:
+        async with self._lock:
+            loaded = await asyncio.to_thread(load, self.path, overrides)
+            plan = await asyncio.to_thread(build_plan, loaded)
+            changes = [
+                *daemon_changes(self.config, loaded.config),
+                *differences(self.manager.plan, plan),
+                *other_changes(self.config, loaded.config),
+            ]
+            if dry_run:
+                return changes
+            await asyncio.to_thread(self.manager.apply, plan)
+            self.loaded, self._plan, self.overrides = loaded, plan, overrides
+            self.applied_at = datetime.now(UTC)
+            self._on_config()
+            return changes
+
+
+def daemon_changes(old: Config, new: Config) -> list[Change]:
+    """Changes of [daemon], most of which need a restart."""
+    live: list[Field] = []
+    later: list[Field] = []
+    for field in fields(old.daemon, new.daemon):
+        (live if field.name in LIVE_KEYS else later).append(field)
+    changes = [Change("change", "daemon", tuple(live))] if live else []
+    return [*changes, Change("restart", "daemon", tuple(later))] if later else changes
+
+
+def other_changes(old: Config, new: Config) -> list[Change]:
+    """Changes of what is no part of the data path: hosts' settings and mirrors."""
+    changes = []
+    paths = tuple(fields({str(p.id): p for p in old.path}, {str(p.id): p for p in new.path}))
+    for what, found in (
+        ("paths", paths),
+        ("hosts", tuple(fields(old.host, new.host))),
+        ("priorities", tuple(fields(old.priorities, new.priorities))),
+    ):
+        if found:
+            changes.append(Change("change", what, found))
+    for name, switch in new.switch.items():
+        before = old.switch[name].mirror if name in old.switch else {}
+        found = tuple(fields(before, switch.mirror))
+        if found:
+            changes.append(Change("change", f"mirrors {name}", found))
+    return changes
+
+
+def _remove(table: Table, keys: list[str]) -> bool:
+    """Takes one key out, and tables that are empty then; whether it was there."""
+    key = next((k for k in table if k.replace("-", "_") == keys[0].replace("-", "_")), None)
+    if key is None:
+        return False
+    if len(keys) == 1:
+        del table[key]
+        return True
+    inner = table[key]
+    if not isinstance(inner, dict) or not _remove(inner, keys[1:]):
+        return False
+    if not inner:
+        del table[key]
+    return True
+
+
+def _write(path: Path, text: str) -> None:
+    """Replaces a file whole, so that no reader sees a part of it."""
+    path.parent.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).chmod(0o644)
+            Path(file.name).replace(path)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise

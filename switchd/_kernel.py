@@ -1,0 +1,279 @@
+"""Follows the kernel's links, routes and neighbours in one network namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from pyroute2 import IPRoute, NetNS
+from pyroute2.netlink.exceptions import NetlinkError
+
+from switchd.plan import Forwarding, GroupPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from switchd.plan import SwitchPlan
+
+log = logging.getLogger("switchd.kernel")
+
+SETTLE_SECONDS = 0.02
+"""How long routes may go on changing before they are read again."""
+
+RETRY_SECONDS = 1.0
+"""How long after a failure, such as a namespace that is not there, it is tried again."""
+
+MAIN_TABLE = 254
+FAMILIES = (2, 10)
+"""IPv4 and IPv6."""
+
+_IFF_UP, _IFF_RUNNING = 0x1, 0x40
+_UNICAST = 1
+_NEIGHBOUR_KNOWN = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80
+"""Reachable, stale, delay, probe, noarp or permanent: the address is believed in."""
+_LINK_EVENTS = ("RTM_NEWLINK", "RTM_DELLINK")
+_ROUTE_EVENTS = ("RTM_NEWROUTE", "RTM_DELROUTE", "RTM_NEWNEIGH", "RTM_DELNEIGH")
+
+
+class NetlinkMessage(Protocol):
+    """A message of pyroute2."""
+
+    def __getitem__(self, key: str) -> object: ...
+    def get(self, key: str) -> object: ...
+
+
+@dataclass(frozen=True)
+class KernelState:
+    """What the kernel of a namespace forwards by."""
+
+    routes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Prefix -> interfaces of its next hops, in order."""
+    neighbours: Mapping[str, str] = field(default_factory=dict)
+    """Ethernet address -> interface."""
+
+
+def kernel_forwarding(state: KernelState, plan: SwitchPlan) -> Forwarding:
+    """The forwarding of a switch whose ports are interfaces of that namespace."""
+    port_of = {
+        port.opening.device: name
+        for name, port in plan.ports.items()
+        if port.opening.backend in ("xdp", "packet") and port.opening.netns == plan.base.netns
+    }
+    groups: dict[tuple[str, ...], str] = {}
+    routes: dict[str, str] = {}
+    for prefix, interfaces in state.routes.items():
+        ports = tuple(dict.fromkeys(port_of[name] for name in interfaces if name in port_of))
+        if len(ports) == 1:
+            routes[prefix] = ports[0]
+        elif ports:
+            routes[prefix] = groups.setdefault(ports, f"kernel:{len(groups)}")
+    addresses = {
+        mac: port_of[interface]
+        for mac, interface in state.neighbours.items()
+        if interface in port_of
+    }
+    made = tuple(GroupPlan(name, "flow", ports, 1) for ports, name in groups.items())
+    return Forwarding(made, addresses, routes)
+
+
+class KernelWatcher:
+    """A thread that listens to netlink.
+
+    Callbacks are called from that thread.
+    """
+
+    def __init__(
+        self,
+        netns: str,
+        on_link: Callable[[str, str, bool], None],
+        on_state: Callable[[str, KernelState], None],
+    ) -> None:
+        """Starts listening.
+
+        Args:
+            netns: Name or path of the namespace; the process's own when empty.
+            on_link: (netns, interface, up), for all of them first, then for each that changed.
+            on_state: (netns, state), first and after routes or neighbours changed.
+        """
+        self.netns = netns
+        self.links: dict[str, bool] = {}
+        """Interfaces that exist, and whether they have carrier."""
+        self.ready = threading.Event()
+        """Set once links and routes were read."""
+        self._names: dict[int, str] = {}
+        self._on_link, self._on_state = on_link, on_state
+        self._state: KernelState | None = None
+        self._closed = False
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(
+            target=self._run, name=f"switchd-kernel-{netns or 'own'}", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._closed = True
+        os.write(self._wake_write, b"x")
+        self._thread.join()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _run(self) -> None:
+        told = ""
+        while not self._closed:
+            try:
+                with self._open() as ipr:
+                    told = ""
+                    self._follow(ipr)
+            except (OSError, NetlinkError) as error:
+                self.links.clear()
+                if str(error) != told:
+                    told = str(error)
+                    log.warning("network namespace %r: %s", self.netns or "own", error)
+            self.ready.set()
+            self._sleep(RETRY_SECONDS)
+
+    def _open(self) -> IPRoute:
+        # Without O_CREAT: a namespace that is not there is not made.
+        return NetNS(self.netns, flags=0) if self.netns else IPRoute()
+
+    def _sleep(self, seconds: float) -> None:
+        if not self._closed:
+            select.select([self._wake_read], [], [], seconds)
+
+    def _follow(self, ipr: IPRoute) -> None:
+        ipr.bind()
+        for message in ipr.get_links():
+            self._link(message)
+        self._read_state(ipr)
+        self.ready.set()
+        stale_since = 0.0
+        while not self._closed:
+            timeout = SETTLE_SECONDS if stale_since else None
+            ready = select.select([ipr.fileno(), self._wake_read], [], [], timeout)[0]
+            if ipr.fileno() in ready and self._events(ipr.get()) and not stale_since:
+                stale_since = time.monotonic()
+            if stale_since and time.monotonic() - stale_since >= SETTLE_SECONDS:
+                self._read_state(ipr)
+                stale_since = 0.0
+
+    def _events(self, messages: Iterable[NetlinkMessage]) -> bool:
+        """Takes in what happened; whether routes or neighbours are to be read again."""
+        stale = False
+        for message in messages:
+            event = message.get("event")
+            if event in _LINK_EVENTS:
+                self._link(message)
+            stale |= event in (*_LINK_EVENTS, *_ROUTE_EVENTS)
+        return stale
+
+    def _link(self, message: NetlinkMessage) -> None:
+        name, index = message.get("ifname"), message["index"]
+        if not isinstance(name, str) or not isinstance(index, int):
+            return
+        before = self._names.get(index)
+        if before is not None and before != name:
+            self._set(before, None)
+        if message.get("event") == "RTM_DELLINK":
+            self._names.pop(index, None)
+            self._set(name, None)
+        else:
+            self._names[index] = name
+            self._set(name, is_up(message))
+
+    def _set(self, name: str, up: bool | None) -> None:
+        """An interface is up, down, or gone (None)."""
+        if up is None:
+            self.links.pop(name, None)
+        elif self.links.get(name) == up:
+            return
+        else:
+            self.links[name] = up
+        self._on_link(self.netns, name, bool(up))
+
+    def _read_state(self, ipr: IPRoute) -> None:
+        routes: dict[str, tuple[str, ...]] = {}
+        for family in FAMILIES:
+            for message in ipr.get_routes(family=family, table=MAIN_TABLE):
+                if message["type"] == _UNICAST:
+                    routes[prefix_of(message, family)] = self._interfaces(message)
+        neighbours: dict[str, str] = {}
+        for message in ipr.get_neighbours():
+            mac = message.get("lladdr")
+            if mac and message["state"] & _NEIGHBOUR_KNOWN and not int(mac[:2], 16) & 1:
+                neighbours[mac] = self._names.get(message["ifindex"], "")
+        state = KernelState(routes, neighbours)
+        if state != self._state:
+            self._state = state
+            self._on_state(self.netns, state)
+
+    @property
+    def state(self) -> KernelState:
+        """What the kernel forwards by, as it was last read."""
+        return self._state or KernelState()
+
+    def _interfaces(self, message: NetlinkMessage) -> tuple[str, ...]:
+        hops = message.get("multipath")
+        next_hops = hops if isinstance(hops, list) else [{"oif": message.get("oif")}]
+        indices = [hop["oif"] for hop in next_hops]
+        return tuple(self._names.get(index, "") for index in indices if isinstance(index, int))
+
+
+def is_up(message: NetlinkMessage) -> bool:
+    """Whether an interface carries frames: some drivers tell by flags only."""
+    state, flags = message.get("operstate"), message["flags"]
+    assert isinstance(flags, int)
+    if state == "UNKNOWN":
+        return bool(flags & _IFF_UP and flags & _IFF_RUNNING)
+    return state == "UP"
+
+
+def prefix_of(message: NetlinkMessage, family: int) -> str:
+    """The destination of a route."""
+    default = "0.0.0.0" if family == FAMILIES[0] else "::"
+    return f"{message.get('dst') or default}/{message['dst_len']}"
+
+
+class Kernel:
+    """Watchers of all namespaces that ports are in."""
+
+    def __init__(
+        self,
+        on_link: Callable[[str, str, bool], None],
+        on_state: Callable[[str, KernelState], None],
+    ) -> None:
+        self._on_link, self._on_state = on_link, on_state
+        self._watchers: dict[str, KernelWatcher] = {}
+
+    def watch(self, namespaces: set[str]) -> None:
+        """Follows these namespaces, and no others."""
+        for netns in [netns for netns in self._watchers if netns not in namespaces]:
+            self._watchers.pop(netns).close()
+        for netns in namespaces - self._watchers.keys():
+            self._watchers[netns] = KernelWatcher(netns, self._on_link, self._on_state)
+
+    def present(self, netns: str, device: str) -> bool:
+        """Whether an interface exists, as far as is known."""
+        watcher = self._watchers.get(netns)
+        return watcher is None or not watcher.ready.is_set() or device in watcher.links
+
+    def link(self, netns: str, device: str) -> bool | None:
+        """Whether an interface has carrier; None when it is not known."""
+        watcher = self._watchers.get(netns)
+        return watcher.links.get(device) if watcher else None
+
+    def state(self, netns: str) -> KernelState:
+        """What that namespace forwards by."""
+        watcher = self._watchers.get(netns)
+        return watcher.state if watcher else KernelState()
+
+    def close(self) -> None:
+        """Ends all threads."""
+        with contextlib.suppress(RuntimeError):
+            self.watch(set())

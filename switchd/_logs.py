@@ -1,0 +1,96 @@
+"""Logs: to stderr, as journald likes them, with levels that change while the daemon runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from switchd.config import Daemon
+
+NOTICE = 25
+"""Between info and warning: configuration was applied."""
+
+_PRIORITIES = {
+    logging.CRITICAL: 2,
+    logging.ERROR: 3,
+    logging.WARNING: 4,
+    NOTICE: 5,
+    logging.INFO: 6,
+    logging.DEBUG: 7,
+}
+
+BURST = 20
+"""Lines of one message in a period; the others are counted."""
+PERIOD_SECONDS = 5.0
+
+
+class TextFormatter(logging.Formatter):
+    """One line; with systemd's priority in front when it goes to the journal."""
+
+    def __init__(self, *, journal: bool) -> None:
+        super().__init__("%(message)s" if journal else "%(asctime)s %(levelname)s %(message)s")
+        self._journal = journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        text = f"{record.name}: {super().format(record)}".replace("\n", " | ")
+        if not self._journal:
+            return text
+        return f"<{_PRIORITIES.get(record.levelno, 6)}>{text}"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        entry = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+            + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+class RateLimit(logging.Filter):
+    """Lets a message through a few times in a while; then says how often it was held back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        key = (record.name, str(record.msg))
+        began, count = self._seen.get(key, (record.created, 0))
+        if record.created - began > PERIOD_SECONDS:
+            if count > BURST:
+                record.msg = f"{record.getMessage()} (and {count - BURST} more like it)"
+                record.args = ()
+            began, count = record.created, 0
+        self._seen[key] = (began, count + 1)
+        return count < BURST
+
+
+def configure(daemon: Daemon) -> None:
+    """Sets levels and form as the configuration says."""
+    logging.addLevelName(NOTICE, "NOTICE")
+    root = logging.getLogger("switchd")
+    root.setLevel(daemon.log.upper())
+    root.propagate = False
+    handler = logging.StreamHandler(sys.stderr)
+    journal = "JOURNAL_STREAM" in os.environ
+    handler.setFormatter(
+        JsonFormatter() if daemon.log_format == "json" else TextFormatter(journal=journal)
+    )
+    handler.addFilter(RateLimit())
+    root.handlers[:] = [handler]

@@ -1,0 +1,247 @@
+"""Mirrors to files and captures for clients: copies that never hold up the data path."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+from ndpstack._errors import UserError
+from ndpstack.scenario._decode import suggest
+from switchd import _pcapng
+from switchd.control._rows import MirrorRow
+from switchd.dataplane import DataPlaneError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from switchd._controller import Controller
+    from switchd.config import Mirror
+    from switchd.control._server import Session
+    from switchd.dataplane import Direction, SwitchHandle, Tap
+
+log = logging.getLogger("switchd.mirror")
+
+PUMP_SECONDS = 0.02
+"""How often copies are fetched."""
+
+CAPTURES_MAX = 8
+"""Captures at a time."""
+
+CHUNK_BYTES_MAX = 256 * 1024
+"""Bytes of one notification."""
+
+BACKLOG_BYTES_MAX = 4 * 2**20
+"""Bytes that wait for a client; frames beyond are left out, and counted."""
+
+
+@dataclass
+class FileMirror:
+    """A mirror that writes a file."""
+
+    switch: str
+    name: str
+    config: Mirror
+    handle: SwitchHandle | None = None
+    tap: Tap | None = None
+    file: BinaryIO | None = None
+    state: str = "running"
+    frames: int = 0
+    bytes: int = 0
+    lost: int = 0
+
+
+@dataclass
+class Capture:
+    """A capture that a client reads."""
+
+    id: int
+    session: Session
+    ports: Sequence[str]
+    tap: Tap
+    lost: int = 0
+    pending: list[bytes] = field(default_factory=list)
+
+
+class Mirrors:
+    """All mirrors and captures."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._files: dict[tuple[str, str], FileMirror] = {}
+        self._captures: list[Capture] = []
+        self._numbers = itertools.count(1)
+
+    def configure(self) -> None:
+        """Follows the configuration: unchanged mirrors go on, others begin or end."""
+        wanted = {
+            (switch, name): mirror
+            for switch, table in self._controller.config.switch.items()
+            for name, mirror in table.mirror.items()
+        }
+        for key, mirror in list(self._files.items()):
+            if wanted.get(key) != mirror.config or not self._is_live(mirror):
+                self._end(mirror)
+                del self._files[key]
+        for key, config in wanted.items():
+            if key not in self._files:
+                self._files[key] = self._begin(*key, config)
+
+    def _is_live(self, mirror: FileMirror) -> bool:
+        """Whether its switch still is the one that it taps."""
+        live = self._controller.manager.live.get(mirror.switch)
+        return live is not None and (mirror.handle is None or live.handle is mirror.handle)
+
+    def _begin(self, switch: str, name: str, config: Mirror) -> FileMirror:
+        mirror = FileMirror(switch, name, config)
+        try:
+            mirror.file = config.file.open("wb")
+            handle = self._controller.manager.live[switch].handle
+            mirror.handle = handle
+            mirror.tap = handle.tap(config.source, config.direction, config.snaplen)
+            self._write(mirror, _pcapng.header(config.source, config.snaplen))
+        except (OSError, DataPlaneError) as error:
+            mirror.state = f"failed: {error}"
+            log.error("mirror %s of %s: %s", name, switch, error)
+            self._end(mirror)
+        return mirror
+
+    def _end(self, mirror: FileMirror) -> None:
+        if mirror.tap is not None:
+            mirror.tap.close()
+            mirror.tap = None
+        if mirror.file is not None:
+            mirror.file.close()
+            mirror.file = None
+
+    def _write(self, mirror: FileMirror, data: bytes) -> None:
+        assert mirror.file is not None
+        mirror.file.write(data)
+        mirror.bytes += len(data)
+
+    def pump(self) -> None:
+        """Fetches what was copied since the last time."""
+        for mirror in self._files.values():
+            if mirror.tap is not None:
+                self._pump_file(mirror, mirror.tap)
+        for capture in list(self._captures):
+            self._pump_capture(capture)
+
+    def _pump_file(self, mirror: FileMirror, tap: Tap) -> None:
+        index = {port: i for i, port in enumerate(mirror.config.source)}
+        mirror.lost = tap.dropped()
+        try:
+            for frame in tap.read():
+                data = _pcapng.packet(frame, index[frame.port])
+                if mirror.bytes + len(data) > mirror.config.limit:
+                    mirror.state = "full"
+                    self._end(mirror)
+                    return
+                self._write(mirror, data)
+                mirror.frames += 1
+            assert mirror.file is not None
+            mirror.file.flush()
+        except OSError as error:
+            mirror.state = f"failed: {error}"
+            log.error("mirror %s of %s: %s", mirror.name, mirror.switch, error)
+            self._end(mirror)
+
+    def start_capture(
+        self,
+        session: Session,
+        switch: str,
+        ports: Sequence[str],
+        direction: Direction,
+        snaplen: int,
+    ) -> int:
+        """Begins a capture whose bytes go to the client, and returns its number.
+
+        Raises:
+            UserError: There is no such switch or port, or there are too many captures.
+        """
+        live = self._controller.manager.live
+        if switch not in live:
+            raise UserError(f"{switch!r} is no switch; {suggest(switch, list(live), 'there are')}")
+        known = list(live[switch].ports)
+        for port in ports:
+            if port not in known:
+                raise UserError(f"{port!r} is no port; {suggest(port, known, 'there are')}")
+        if len(self._captures) >= CAPTURES_MAX:
+            raise UserError(f"there are {CAPTURES_MAX} captures already; end one")
+        chosen = list(ports) or known
+        tap = live[switch].handle.tap(chosen, direction, snaplen)
+        capture = Capture(next(self._numbers), session, chosen, tap)
+        self._captures.append(capture)
+        self._send(capture, [_pcapng.header(chosen, snaplen)])
+        return capture.id
+
+    def _pump_capture(self, capture: Capture) -> None:
+        index = {port: i for i, port in enumerate(capture.ports)}
+        packets = [_pcapng.packet(frame, index[frame.port]) for frame in capture.tap.read()]
+        if capture.session.backlog > BACKLOG_BYTES_MAX:
+            capture.lost += len(packets)
+            return
+        self._send(capture, packets)
+
+    def _send(self, capture: Capture, packets: list[bytes]) -> None:
+        chunk: list[bytes] = []
+        size = 0
+        for data in packets:
+            if size + len(data) > CHUNK_BYTES_MAX:
+                self._notify(capture, b"".join(chunk))
+                chunk, size = [], 0
+            chunk.append(data)
+            size += len(data)
+        if chunk:
+            self._notify(capture, b"".join(chunk))
+
+    def _notify(self, capture: Capture, data: bytes) -> None:
+        lost = capture.lost + capture.tap.dropped()
+        capture.session.notify("capture", {"id": capture.id, "data": data, "lost": lost})
+
+    def stop_capture(self, session: Session, number: int) -> None:
+        """Ends a capture of that client.
+
+        Raises:
+            UserError: It has none of that number.
+        """
+        for capture in self._captures:
+            if capture.id == number and capture.session is session:
+                self._pump_capture(capture)
+                capture.tap.close()
+                self._captures.remove(capture)
+                return
+        raise UserError(f"there is no capture {number} of this client")
+
+    def stop_captures(self, session: Session) -> None:
+        """Ends all captures of a client that is gone."""
+        for capture in [item for item in self._captures if item.session is session]:
+            capture.tap.close()
+            self._captures.remove(capture)
+
+    def close(self) -> None:
+        """Ends everything."""
+        for mirror in self._files.values():
+            self._end(mirror)
+        self._files.clear()
+        for capture in self._captures:
+            capture.tap.close()
+        self._captures.clear()
+
+    def rows(self) -> list[MirrorRow]:
+        """`show mirrors`."""
+        return [
+            MirrorRow(
+                switch=mirror.switch,
+                mirror=mirror.name,
+                source=", ".join(mirror.config.source),
+                direction=mirror.config.direction,
+                file=str(mirror.config.file),
+                state=mirror.state,
+                frames=mirror.frames,
+                bytes=mirror.bytes,
+                lost=mirror.lost,
+            )
+            for mirror in self._files.values()
+        ]

@@ -1,0 +1,345 @@
+"""The control socket: bounded in clients, bytes and calls, and unmoved by hostile ones."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import grp
+import logging
+import os
+import pwd
+import socket
+import stat
+import struct
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ndpstack._errors import UserError
+from ndpstack.control import Call, Notification, Reply, Splitter, WireError, encode
+from switchd.config import parse_endpoint
+
+if TYPE_CHECKING:
+    from ndpstack.control import Message
+
+log = logging.getLogger("switchd.control")
+
+READ_BYTES = 65536
+BACKLOG_BYTES_MAX = 8 * 2**20
+"""Bytes that wait for a client to read; one that lets more gather is hung up on."""
+BURST_CALLS = 200
+"""Calls that a client may make at once before its rate counts."""
+SEND_SECONDS_MAX = 10.0
+"""How long a client may leave an answer unread."""
+_CREDENTIALS = struct.Struct("3i")
+
+
+@dataclass
+class ServerCounters:
+    """What the control plane counts."""
+
+    clients: int = field(default=0, metadata={"help": "Clients that were let in."})
+    calls: int = field(default=0, metadata={"help": "Calls answered."})
+    errors: int = field(default=0, metadata={"help": "Calls refused with an error."})
+    slowed: int = field(default=0, metadata={"help": "Times that a client had to wait its turn."})
+    refused_full: int = field(
+        default=0, metadata={"help": "Clients refused because there were too many."}
+    )
+    refused_permission: int = field(
+        default=0, metadata={"help": "Clients refused by their credentials."}
+    )
+    refused_malformed: int = field(
+        default=0, metadata={"help": "Clients hung up on because of what they sent."}
+    )
+    refused_unread: int = field(
+        default=0, metadata={"help": "Clients hung up on because they did not read answers."}
+    )
+
+    @property
+    def refused(self) -> int:
+        """Clients refused for any reason."""
+        return sum(getattr(self, item.name) for item in fields(self) if "refused" in item.name)
+
+
+class Handler(Protocol):
+    """What answers calls."""
+
+    async def call(self, session: Session, method: str, params: object) -> object:
+        """The result; raises UserError with the reason for which there is none."""
+
+    def closed(self, session: Session) -> None:
+        """A client is gone."""
+
+
+class CallError(UserError):
+    """A refused call, with its code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Session:
+    """A client."""
+
+    def __init__(self, writer: asyncio.StreamWriter, counters: ServerCounters, peer: str) -> None:
+        self.peer = peer
+        self._writer, self._counters = writer, counters
+
+    def notify(self, method: str, params: dict[str, object]) -> bool:
+        """Sends a notification; False when the client does not read, and is hung up on."""
+        return self._write(encode(Notification(method, params)))
+
+    async def reply(self, reply: Reply) -> None:
+        """Answers, at the speed at which the client reads."""
+        if self._write(encode(reply)):
+            await asyncio.wait_for(self._writer.drain(), SEND_SECONDS_MAX)
+
+    def hang_up(self) -> None:
+        """Closes the connection without waiting."""
+        self._writer.transport.abort()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait to be read by the client."""
+        return self._writer.transport.get_write_buffer_size()
+
+    def _write(self, data: bytes) -> bool:
+        if self._writer.is_closing():
+            return False
+        if self.backlog + len(data) > BACKLOG_BYTES_MAX + READ_BYTES and self.backlog:
+            self._counters.refused_unread += 1
+            self.hang_up()
+            return False
+        self._writer.write(data)
+        return True
+
+
+class Limiter:
+    """A token bucket of calls."""
+
+    def __init__(self, per_second: int, now: float) -> None:
+        self._rate, self._tokens, self._filled = per_second, float(BURST_CALLS), now
+
+    def wait_seconds(self, now: float) -> float:
+        """Takes one token; how long to wait for it."""
+        self._tokens = min(BURST_CALLS, self._tokens + (now - self._filled) * self._rate)
+        self._filled = now
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._rate)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one server."""
+
+    clients: int
+    calls_per_second: int
+    group: str = ""
+    """Whose members may connect, next to root and the daemon's own user."""
+    mode: int = 0o660
+    """Of a UNIX socket."""
+    open: bool = False
+    """Whether anybody may connect, because nothing can be changed."""
+
+
+class Server:
+    """Listens, reads calls, has them answered one after another for each client."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.counters = ServerCounters()
+        self.sessions: set[Session] = set()
+        self._limits = limits
+        self._handler: Handler | None = None
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._path: Path | None = None
+
+    async def listen_unix(self, path: Path) -> None:
+        """Listens on a path; what a dead daemon left there is replaced.
+
+        Raises:
+            UserError: The path cannot be used.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _clear(path)
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            mask = os.umask(0o777 & ~self._limits.mode)
+            try:
+                sock.bind(str(path))
+            finally:
+                os.umask(mask)
+            self._hand_over(path)
+            self._path = path
+            self._server = await asyncio.start_unix_server(
+                self._accept, sock=sock, start_serving=False
+            )
+        except OSError as error:
+            raise UserError(f"{path}: cannot listen there: {error.strerror or error}") from error
+
+    async def listen(self, address: str) -> None:
+        """Listens on a UNIX path, or ADDRESS:PORT.
+
+        Raises:
+            UserError: The address cannot be used.
+        """
+        if address.startswith("/"):
+            await self.listen_unix(Path(address))
+        else:
+            await self.listen_tcp(*parse_endpoint(address))
+
+    async def listen_tcp(self, address: str, port: int) -> int:
+        """Listens on a TCP port and returns its number.
+
+        Raises:
+            UserError: The address cannot be used.
+        """
+        try:
+            self._server = await asyncio.start_server(
+                self._accept, address, port, start_serving=False
+            )
+        except OSError as error:
+            raise UserError(f"{address}:{port}: cannot listen there: {error.strerror}") from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def serve(self, handler: Handler) -> None:
+        """Lets clients in, who waited until now."""
+        self._handler = handler
+        if self._server is not None:
+            await self._server.start_serving()
+
+    async def close(self) -> None:
+        """Hangs up on everybody."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _hand_over(self, path: Path) -> None:
+        """Gives the socket to the group; without such a group it is its owner's alone."""
+        if self._limits.open:
+            return
+        try:
+            group = grp.getgrnam(self._limits.group).gr_gid
+            os.chown(path, -1, group)
+        except (KeyError, PermissionError):
+            path.chmod(0o600)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reason = self._refusal(writer)
+        if reason:
+            log.warning("control client refused: %s", reason)
+            writer.transport.abort()
+            return
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _refusal(self, writer: asyncio.StreamWriter) -> str:
+        if len(self.sessions) >= self._limits.clients:
+            self.counters.refused_full += 1
+            return f"there are {self._limits.clients} already"
+        sock = writer.get_extra_info("socket")
+        if not self._limits.open and sock.family == socket.AF_UNIX:
+            _, uid, gid = credentials(sock)
+            if not may_connect(uid, gid, self._limits.group):
+                self.counters.refused_permission += 1
+                return f"user {uid} is not in group {self._limits.group!r}"
+        return ""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        session = Session(writer, self.counters, _peer(writer))
+        self.sessions.add(session)
+        self.counters.clients += 1
+        try:
+            await self._read(session, reader)
+        except WireError as error:
+            self.counters.refused_malformed += 1
+            log.warning("control client %s: %s", session.peer, error)
+            session.notify("error", {"code": "malformed", "message": str(error)})
+        except TimeoutError:
+            self.counters.refused_unread += 1
+            session.hang_up()
+        except ConnectionError:
+            pass
+        finally:
+            self.sessions.discard(session)
+            if self._handler is not None:
+                self._handler.closed(session)
+            writer.close()
+
+    async def _read(self, session: Session, reader: asyncio.StreamReader) -> None:
+        loop = asyncio.get_running_loop()
+        limiter = Limiter(self._limits.calls_per_second, loop.time())
+        splitter = Splitter()
+        while data := await reader.read(READ_BYTES):
+            for message in splitter.feed(data):
+                wait = limiter.wait_seconds(loop.time())
+                if wait:
+                    self.counters.slowed += 1
+                    await asyncio.sleep(wait)
+                await self._answer(session, message)
+
+    async def _answer(self, session: Session, message: Message) -> None:
+        if not isinstance(message, Call):
+            raise WireError("clients call; they do not reply or notify")
+        assert self._handler is not None
+        self.counters.calls += 1
+        try:
+            result = await self._handler.call(session, message.method, message.params)
+            reply = Reply(message.id, None, result)
+        except UserError as error:
+            self.counters.errors += 1
+            code = getattr(error, "code", "refused")
+            reply = Reply(message.id, {"code": code, "message": str(error)})
+        await session.reply(reply)
+
+
+def _peer(writer: asyncio.StreamWriter) -> str:
+    sock = writer.get_extra_info("socket")
+    if sock.family == socket.AF_UNIX:
+        pid, uid, _ = credentials(sock)
+        return f"pid {pid} uid {uid}"
+    return "{}:{}".format(*writer.get_extra_info("peername")[:2])
+
+
+def credentials(sock: socket.socket) -> tuple[int, int, int]:
+    """Process, user and group at the other end of a UNIX socket."""
+    data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, gid = _CREDENTIALS.unpack(data)
+    return pid, uid, gid
+
+
+def may_connect(uid: int, gid: int, group: str) -> bool:
+    """Root, the daemon's own user, and members of the group may."""
+    if uid in (0, os.geteuid()):
+        return True
+    try:
+        wanted = grp.getgrnam(group).gr_gid
+        groups = os.getgrouplist(pwd.getpwuid(uid).pw_name, gid)
+    except KeyError:
+        return False
+    return wanted in groups
+
+
+def _clear(path: Path) -> None:
+    """Removes a socket that nobody listens on.
+
+    Raises:
+        OSError: It is in use, or no socket.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise FileExistsError(17, "there is a file that is no socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.settimeout(1.0)
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
+                return
+        raise OSError(98, "another switchd listens there")

@@ -1,0 +1,366 @@
+"""switchd: reads the configuration, runs the switches, answers operators and hosts."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from ndpstack import __version__
+from ndpstack._errors import UserError
+from switchd import _logs
+from switchd._controller import Controller
+from switchd._kernel import Kernel, KernelState, kernel_forwarding
+from switchd._mirrors import PUMP_SECONDS, Mirrors
+from switchd._process import drop_privileges, notify, watchdog_seconds
+from switchd.config import Config, ConfigError, Loaded, load
+from switchd.control import Api, Limits, Server
+from switchd.hosts import HOST_LIMITS, HostService
+from switchd.metrics import Exporter
+from switchd.plan import build_plan
+from switchd.runtime import Manager
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from switchd.dataplane import DataPlane
+    from switchd.plan import Forwarding, Opening, SwitchPlan
+
+log = logging.getLogger("switchd")
+
+CONFIG = Path("/etc/ndpstack/switchd.toml")
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+EXITS = """\
+exit codes:
+    0  ended as it was told to, or the configuration is right
+    1  the switches cannot run, or the data path hangs
+    2  wrong arguments or configuration; stderr lists every mistake
+"""
+
+SUPERVISE_SECONDS = 0.25
+"""How often ports that failed are looked at."""
+
+HANG_SECONDS = 3.0
+"""A data path whose heartbeat stands still for so long hangs: systemd is no longer fed."""
+
+
+class Daemon:
+    """One process: `async with Daemon(...)` is its life; `wait` returns when it is to end."""
+
+    def __init__(
+        self, path: Path, loaded: Loaded, make_plane: Callable[[Config], DataPlane]
+    ) -> None:
+        """Prepares it.
+
+        Args:
+            path: Of the configuration.
+            loaded: What it says.
+            make_plane: Starts the data path; called once the sockets are there.
+        """
+        self._path, self._loaded, self._make_plane = path, loaded, make_plane
+        self._stop = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._namespaces: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        config = self._loaded.config
+        self._loop = asyncio.get_running_loop()
+        self.server = Server(control_limits(config))
+        self.host_server = Server(HOST_LIMITS)
+        await self.server.listen_unix(config.daemon.control)
+        if config.daemon.hosts:
+            await self.host_server.listen(config.daemon.hosts)
+        self.kernel = Kernel(self._link, self._kernel_state)
+        self.manager = Manager(self._make_plane(config), self._changed, self._present)
+        self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
+        self.mirrors = Mirrors(self.controller)
+        self.hosts = HostService(self.controller)
+        self.api = Api(self.controller, self.mirrors, self.hosts)
+        self.api.server = self.server
+        self.exporter = Exporter(self.controller, self.server, self.host_server)
+        try:
+            await self._begin(config)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def _begin(self, config: Config) -> None:
+        await self.controller.start()
+        self.exporter.listen(config.daemon.metrics)
+        self._every(SUPERVISE_SECONDS, self.controller.supervise)
+        self._every(PUMP_SECONDS, self._pump)
+        self._spawn(self._watchdog)
+        await self.server.serve(self.api)
+        await self.host_server.serve(self.hosts)
+        notify("READY=1", f"STATUS={self.status()}")
+        log.log(_logs.NOTICE, "%s", self.status())
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends everything, the data path last."""
+        notify("STOPPING=1")
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.exporter.close()
+        await self.server.close()
+        await self.host_server.close()
+        self.mirrors.close()
+        self.kernel.close()
+        self.manager.close()
+
+    async def wait(self) -> None:
+        """Returns when the daemon is to end."""
+        await self._stop.wait()
+
+    def stop(self) -> None:
+        """Has `wait` return."""
+        self._stop.set()
+
+    def status(self) -> str:
+        """What systemctl shows."""
+        status = self.api.status()
+        down = f", {status.ports_down} of them down" if status.ports_down else ""
+        return f"{status.switches} switches with {status.ports} ports{down}"
+
+    async def reload(self) -> None:
+        """SIGHUP; failures are logged and leave all as it was."""
+        notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        try:
+            changes = await self.controller.reload()
+            log.log(_logs.NOTICE, "reloaded, %d changes", len(changes))
+            for change in changes:
+                log.info("%s", "; ".join(line.strip() for line in change.lines()))
+        except UserError as error:
+            log.error("not reloaded, the old configuration stays: %s", error)
+        notify("READY=1", f"STATUS={self.status()}")
+
+    def request_reload(self) -> None:
+        """Reloads soon."""
+        self._spawn(self.reload)
+
+    # ---- what happens ----
+
+    def _configured(self) -> None:
+        """Another configuration is in force."""
+        config = self.controller.config
+        _logs.configure(config.daemon)
+        self._namespaces = namespaces(config)
+        self.mirrors.configure()
+        self._spawn(self._follow_namespaces)
+
+    async def _follow_namespaces(self) -> None:
+        await asyncio.to_thread(self.kernel.watch, self._namespaces)
+        for _, _, port in self.manager.ports():
+            opening = port.plan.opening
+            up = self.kernel.link(opening.netns, opening.device) if port.has_interface else None
+            if up is not None:
+                self.manager.link_changed(opening.netns, opening.device, up=up)
+        await self._follow_routes()
+        self.hosts.refresh()
+
+    async def _follow_routes(self) -> None:
+        await self.controller.follow_kernel(self._kernel_forwarding)
+
+    def _kernel_forwarding(self, plan: SwitchPlan) -> Forwarding:
+        return kernel_forwarding(self.kernel.state(plan.base.netns), plan)
+
+    def _changed(self) -> None:
+        """Ports or their states changed; called from any thread."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.hosts.refresh)
+
+    def _link(self, netns: str, device: str, up: bool) -> None:
+        """From the thread that listens to the kernel: hosts are to hear of it at once."""
+        self.manager.link_changed(netns, device, up=up)
+
+    def _kernel_state(self, netns: str, state: KernelState) -> None:  # noqa: ARG002
+        """From the thread that listens to the kernel."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(lambda: self._spawn(self._follow_routes))
+
+    def _present(self, opening: Opening) -> bool:
+        return opening.backend not in ("xdp", "packet") or self.kernel.present(
+            opening.netns, opening.device
+        )
+
+    # ---- what goes on ----
+
+    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception:
+                log.exception("a task of the daemon failed")
+
+        task = self._loop.create_task(guarded())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        async def repeat() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                try:
+                    await work()
+                except Exception:
+                    log.exception("a periodic task of the daemon failed")
+
+        self._spawn(repeat)
+
+    async def _pump(self) -> None:
+        self.mirrors.pump()
+
+    async def _watchdog(self) -> None:
+        """Feeds systemd as long as the data path's heart beats."""
+        wanted = watchdog_seconds()
+        rounds, beat_at, hangs = -1, time.monotonic(), False
+        while True:
+            now, beat = time.monotonic(), self.manager.plane.heartbeat().rounds
+            if beat != rounds:
+                rounds, beat_at, hangs = beat, now, False
+            elif now - beat_at > HANG_SECONDS and not hangs:
+                hangs = True
+                log.critical("the data path hangs: no round for %.1f s", now - beat_at)
+            if wanted is not None and not hangs:
+                notify("WATCHDOG=1", f"STATUS={self.status()}")
+            await asyncio.sleep(min(wanted / 3 if wanted else 1.0, 1.0))
+
+
+def control_limits(config: Config) -> Limits:
+    """Of the control socket."""
+    daemon = config.daemon
+    return Limits(daemon.clients_max, daemon.calls_per_second, daemon.control_group)
+
+
+def namespaces(config: Config) -> set[str]:
+    """Network namespaces whose kernel is followed."""
+    found = {
+        port.netns
+        for switch in config.switch.values()
+        for port in switch.port.values()
+        if port.backend in ("xdp", "packet")
+    }
+    return found | {s.netns for s in config.switch.values() if s.forwarding == "fib"}
+
+
+def uses_namespaces(config: Config) -> bool:
+    """Whether other network namespaces than the daemon's own are entered."""
+    return bool(namespaces(config) - {""})
+
+
+def real_plane(config: Config) -> DataPlane:
+    """The data path in C, in a process that has given up what it does not need."""
+    from switchd.dataplane._real import start
+
+    # Before the first thread: capabilities belong to threads.
+    drop_privileges(config.daemon.user, namespaces=uses_namespaces(config))
+    return start(config.daemon)
+
+
+async def serve(daemon: Daemon) -> None:
+    """Runs the daemon until a signal ends it."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stop)
+    async with daemon:
+        loop.add_signal_handler(signal.SIGHUP, daemon.request_reload)
+        await daemon.wait()
+
+
+def run(path: Path, loaded: Loaded) -> int:
+    """Runs the daemon."""
+    _logs.configure(loaded.config.daemon)
+    prepare(loaded.config)
+    try:
+        import uvloop
+    except ImportError:
+        log.warning("uvloop is not installed: pip install 'ndpstack[switch]'; asyncio's loop it is")
+        asyncio.run(_main(path, loaded))
+    else:
+        uvloop.run(_main(path, loaded))
+    return EXIT_OK
+
+
+async def _main(path: Path, loaded: Loaded) -> None:
+    await serve(Daemon(path, loaded, real_plane))
+
+
+def prepare(config: Config) -> None:
+    """What needs root once: locked memory without limit, and a folder for the sockets.
+
+    Raises:
+        UserError: There is no such user.
+    """
+    with contextlib.suppress(ValueError, OSError):
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, unlimited)
+    folder = config.daemon.control.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if config.daemon.user and os.geteuid() == 0:
+            shutil.chown(folder, config.daemon.user)
+    except (OSError, LookupError) as error:
+        raise UserError(f"{folder}: cannot be prepared for the sockets: {error}") from error
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="switchd",
+        description="A software switch that trims packets, for NDP, Homa and all else.",
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"switchd {__version__}")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        default=CONFIG,
+        metavar="FILE",
+        help=f"configuration; files of conf.d beside it follow (default {CONFIG})",
+    )
+    parser.add_argument(
+        "--check-config",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="FILE",
+        help="say what is wrong with FILE (or that of --config), and run nothing",
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the console script."""
+    arguments = build_parser().parse_args(argv)
+    check = arguments.check_config
+    path = check if check is not None and check != Path() else arguments.config
+    try:
+        loaded = load(path)
+        plan = build_plan(loaded)
+        if check is not None:
+            ports = sum(len(switch.ports) for switch in plan.values())
+            print(f"{path}: right; {len(plan)} switches, {ports} ports")
+            return EXIT_OK
+        return run(path, loaded)
+    except ConfigError as error:
+        print("\n".join(error.lines), file=sys.stderr)
+        return EXIT_USAGE
+    except UserError as error:
+        print(f"switchd: {error}", file=sys.stderr)
+        return EXIT_FAILED

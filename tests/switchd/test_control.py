@@ -1,0 +1,299 @@
+"""The control API: what it answers, and what hostile clients get."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+import tomllib
+from dataclasses import fields
+from typing import TYPE_CHECKING, cast
+
+import msgpack
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from running_daemon import RunningDaemon
+
+from ndpstack._errors import UserError
+from ndpstack.control import Call, Client, ControlError, UnreachableError, encode
+from switchd.control import METHODS
+from switchd.control._server import BURST_CALLS, Limiter, may_connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = dict[str, object]
+
+
+def rows(client: Client, what: str) -> list[Row]:
+    return cast("list[Row]", client.call(f"show.{what}"))
+
+
+def row(client: Client, what: str) -> Row:
+    return cast("Row", client.call(f"show.{what}"))
+
+
+def changes(client: Client, method: str, **params: object) -> list[str]:
+    found = cast("list[Row]", client.call(method, **params))
+    return [f"{item['kind']} {item['what']}" for item in found]
+
+
+def test_every_view_answers_rows_of_its_type(daemon: RunningDaemon) -> None:
+    with daemon.client() as client:
+        for name, method in METHODS.items():
+            if not name.startswith("show."):
+                continue
+            answer = client.call(name)
+            found = answer if method.many else [answer]
+            assert isinstance(found, list)
+            for item in found:
+                assert set(item) == {field.name for field in fields(method.result)}, name
+
+
+def test_ports_show_states_and_counters(daemon: RunningDaemon) -> None:
+    ports = daemon.plane.switches["tor0"].ports
+    ports["h1"].counters["port"]["rx_frames"] = 7
+    ports["h1"].counters["port"]["rx_ring_full"] = 2
+    ports["h1"].counters["queue"]["dropped_packets"] = 3
+    ports["h2"].state, ports["h2"].reason = "down", "no peer"
+    with daemon.client() as client:
+        h1, h2 = rows(client, "ports")
+        assert (h1["state"], h1["rx_packets"], h1["drops"], h1["profile"]) == ("up", 7, 5, "ndp")
+        assert (h2["state"], h2["reason"], h2["profile"]) == ("down", "no peer", "homa")
+        drops = rows(client, "drops")
+        assert [(item["where"], item["reason"], item["frames"]) for item in drops[:3]] == [
+            ("tor0/h1", "dropped_packets", 3),
+            ("tor0/h1", "rx_ring_full", 2),
+            ("tor0", "dropped_queue", 0),
+        ]
+        assert drops[0]["meaning"] == "Packets dropped."
+
+
+def test_clearing_counts_anew_for_operators_only(daemon: RunningDaemon) -> None:
+    counters = daemon.plane.switches["tor0"].ports["h1"].counters["port"]
+    counters["rx_frames"] = 7
+    with daemon.client() as client:
+        client.call("clear")
+        counters["rx_frames"] = 9
+        assert rows(client, "ports")[0]["rx_packets"] == 2
+        # A port that was opened again counts from 0: never a negative number.
+        counters["rx_frames"] = 4
+        assert rows(client, "ports")[0]["rx_packets"] == 4
+        client.call("clear", what="watermarks")
+    assert "clear tor0" in daemon.plane.log
+
+
+def test_settings_are_applied_shown_taken_back_and_saved(daemon: RunningDaemon) -> None:
+    port = daemon.plane.switches["tor0"].ports["h1"]
+    serial = port.serial
+    with daemon.client() as client:
+        wanted = ["switch.tor0.port.h1.rate=5Gbit"]
+        assert changes(client, "set", items=wanted, dry_run=True) == ["change port tor0/h1"]
+        assert port.plan.rate_bps == 10**10
+        assert changes(client, "set", items=wanted) == ["change port tor0/h1"]
+        assert (port.plan.rate_bps, port.serial) == (5 * 10**9, serial)
+        assert row(client, "status")["unsaved"] is True
+        assert "5Gbit" in str(row(client, "running-config")["unsaved"])
+        assert changes(client, "reload") == [], "settings at run time outlive a reload"
+        assert changes(client, "unset", items=["switch.tor0.port.h1.rate"]) == [
+            "change port tor0/h1"
+        ]
+        assert port.plan.rate_bps == 10**10
+        with pytest.raises(ControlError, match="not set at run time"):
+            client.call("unset", items=["switch.tor0.port.h1.rate"])
+        client.call("set", items=wanted)
+        client.call("save")
+        assert row(client, "status")["unsaved"] is False
+    saved = (daemon.folder / "conf.d" / "90-runtime.toml").read_text()
+    assert tomllib.loads(saved) == {"switch": {"tor0": {"port": {"h1": {"rate": "5Gbit"}}}}}
+
+
+def test_a_reload_that_fails_changes_nothing(daemon: RunningDaemon) -> None:
+    good = daemon.path.read_text()
+    with daemon.client() as client:
+        before = row(client, "running-config")
+        daemon.path.write_text(good.replace('rate = "10Gbit"', 'rat = "1Gbit"'))
+        with pytest.raises(ControlError, match=r"switchd\.toml:10: .*did you mean 'rate'"):
+            client.call("reload")
+        daemon.path.write_text(good + '[switch.tor0.port.h3]\nbackend = "packet"\n')
+        daemon.plane.absent.add("h3")
+        with pytest.raises(ControlError, match="h3: no such device; create it"):
+            client.call("reload")
+        assert row(client, "running-config") == before
+        daemon.plane.absent.clear()
+        assert changes(client, "reload", dry_run=True) == ["add port tor0/h3"]
+        assert changes(client, "reload") == ["add port tor0/h3"]
+
+
+def test_what_needs_a_restart_is_said(daemon: RunningDaemon) -> None:
+    daemon.path.write_text(daemon.path.read_text().replace("[daemon]", "[daemon]\nspin = '1ms'"))
+    with daemon.client() as client:
+        assert changes(client, "reload") == ["restart daemon"]
+
+
+def test_levels_change_live(daemon: RunningDaemon) -> None:
+    with daemon.client() as client:
+        found = cast("list[Row]", client.call("log", logger="switchd.control", level="debug"))
+        assert {"logger": "switchd.control", "level": "debug"} in found
+        with pytest.raises(ControlError, match=r"did you mean 'switchd\.control'"):
+            client.call("log", logger="switchd.contrl", level="debug")
+        client.call("log", logger="switchd.control", level="info")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "text"),
+    [
+        ("show.prots", {}, "unknown-method", "did you mean 'show.ports'"),
+        ("set", {}, "invalid", "`items` is missing"),
+        ("set", {"items": "x=1"}, "invalid", "is not a list"),
+        ("set", {"items": ["x"]}, "refused", "write it like"),
+        ("set", {"items": ["switch.x.y=1"]}, "invalid-config", "unknown key"),
+        ("clear", {"what": "everything"}, "invalid", "is not one of them"),
+        ("show.ports", {"x": 1}, "invalid", "unknown key"),
+        ("capture.start", {"switch": "tor1"}, "refused", "did you mean 'tor0'"),
+        ("capture.start", {"switch": "tor0", "ports": ["h9"]}, "refused", "there are: h1, h2"),
+        ("capture.stop", {"id": 3}, "refused", "no capture 3"),
+    ],
+)
+def test_wrong_calls_name_the_remedy(
+    daemon: RunningDaemon, method: str, params: dict[str, object], code: str, text: str
+) -> None:
+    with daemon.client() as client:
+        with pytest.raises(ControlError, match=text) as caught:
+            client.call(method, **params)
+        assert caught.value.code == code
+        client.call("version")
+
+
+def test_the_socket_is_for_its_group(daemon: RunningDaemon) -> None:
+    mode = stat.S_IMODE((daemon.folder / "control.sock").stat().st_mode)
+    assert mode in (0o660, 0o600), "0600 where there is no group ndpstack"
+    assert stat.S_IMODE((daemon.folder / "hosts.sock").stat().st_mode) == 0o666
+    assert may_connect(0, 0, "nobody-has-this-group")
+    assert may_connect(os.geteuid(), os.getegid(), "nobody-has-this-group")
+    assert not may_connect(65533, 65533, "nobody-has-this-group")
+    assert not may_connect(65533, 65533, "root")
+
+
+def test_a_second_daemon_and_a_dead_ones_socket(daemon: RunningDaemon, tmp_path: Path) -> None:
+    second = RunningDaemon(tmp_path)
+    with pytest.raises(UserError, match="another switchd listens there"):
+        second.start()
+    daemon.stop()
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(tmp_path / "control.sock"))
+    second = RunningDaemon(tmp_path)
+    second.start()
+    second.client().close()
+    second.stop()
+    assert not (tmp_path / "control.sock").exists()
+
+
+def raw(daemon: RunningDaemon) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(5)
+    sock.connect(str(daemon.folder / "control.sock"))
+    return sock
+
+
+def answers(sock: socket.socket) -> bytes:
+    """All that arrives until the daemon hangs up."""
+    data = b""
+    try:
+        while part := sock.recv(65536):
+            data += part
+    except ConnectionResetError:
+        pass
+    return data
+
+
+MALFORMED = [
+    b"\xc1",
+    b"GET / HTTP/1.1\r\n\r\n",
+    msgpack.packb([0, 1, "version"]),
+    msgpack.packb([0, -1, "version", []]),
+    msgpack.packb([0, True, "version", []]),
+    msgpack.packb([0, 1, "", []]),
+    msgpack.packb([0, 1, "x" * 65, []]),
+    msgpack.packb([0, 1, "version", [{1: 2}]]),
+    msgpack.packb([0, 1, "version", [{}, {}]]),
+    msgpack.packb([1, 1, None, None]),
+    msgpack.packb([2, "version", []]),
+    msgpack.packb({"a": 1}),
+    msgpack.packb(msgpack.ExtType(5, b"x")),
+    b"\x91" * 5000,
+    b"\xdd\xff\xff\xff\xff",
+    b"\xc6\xff\xff\xff\xff" + b"x" * 2_000_000,
+    b"\xda\xff\xff\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("data", MALFORMED, ids=lambda data: data[:12].hex())
+def test_malformed_clients_are_refused_and_counted(daemon: RunningDaemon, data: bytes) -> None:
+    with raw(daemon) as sock:
+        try:
+            sock.sendall(data)
+            sock.shutdown(socket.SHUT_WR)
+        except (BrokenPipeError, ConnectionResetError, OSError):
+            pass
+        answers(sock)
+    with daemon.client() as client:
+        assert cast("int", row(client, "runtime")["control_refused"]) <= 1
+        assert row(client, "status")["switches"] == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(st.one_of(st.binary(max_size=64), st.sampled_from(MALFORMED[:12])), max_size=4))
+def test_no_bytes_hurt_the_daemon(daemon: RunningDaemon, parts: list[bytes]) -> None:
+    with raw(daemon) as sock:
+        try:
+            sock.sendall(encode(Call(1, "version", {})) + b"".join(parts))
+            sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        assert answers(sock).startswith(b"\x94\x01\x01\xc0"), "what was right is answered"
+    with daemon.client() as client:
+        assert row(client, "status")["switches"] == 1
+
+
+def test_there_are_no_more_clients_than_allowed(daemon: RunningDaemon) -> None:
+    clients = [daemon.client() for _ in range(64)]
+    with pytest.raises(UnreachableError):
+        daemon.client()
+    clients.pop().close()
+    deadline = time.monotonic() + 5
+    while len(daemon.daemon.server.sessions) > 63 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    daemon.client().close()
+    for client in clients:
+        client.close()
+    assert daemon.daemon.server.counters.refused_full == 1
+
+
+def test_a_fast_client_is_slowed_down_not_refused() -> None:
+    limiter = Limiter(100, now=0.0)
+    assert [limiter.wait_seconds(0.0) for _ in range(BURST_CALLS)] == [0.0] * BURST_CALLS
+    assert limiter.wait_seconds(0.0) == pytest.approx(0.01)
+    assert limiter.wait_seconds(0.02) == pytest.approx(0.0)
+    assert limiter.wait_seconds(1000.0) == 0.0
+
+
+def test_a_client_that_does_not_read_is_hung_up_on(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchd.control._server.SEND_SECONDS_MAX", 0.2)
+    with raw(daemon) as sock:
+        calls = b"".join(encode(Call(i, "show.drops", {})) for i in range(200))
+        try:
+            for _ in range(50):
+                sock.sendall(calls)
+        except (ConnectionError, TimeoutError):
+            pass
+        deadline = time.monotonic() + 10
+        while not daemon.daemon.server.counters.refused_unread and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert daemon.daemon.server.counters.refused_unread == 1
+    with daemon.client() as client:
+        client.call("version")
