@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 from dataclasses import dataclass, field
-from typing import Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Encoding = Literal["source-port", "address", "label", "source-route"]
 ENCODINGS = ("source-port", "address", "label", "source-route")
@@ -123,9 +126,9 @@ def _number(table: dict[str, object], name: str) -> int:
     return value
 
 
-def _list(table: dict[str, object], name: str) -> list[object]:
+def _list(table: dict[str, object], name: str) -> Sequence[object]:
     value = table.get(name)
-    if not isinstance(value, list) or len(value) > PATHS_MAX:
+    if not isinstance(value, list | tuple) or len(value) > PATHS_MAX:
         raise SettingsError(f"{name} is no list: {value!r:.100}")
     return value
 
