@@ -1,0 +1,223 @@
+"""switchctl against a daemon: what it prints, its exit codes, its remedies."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import struct
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from switchd.dataplane import Frame
+from switchd.switchctl import EXIT_CODES, build_parser, main
+from switchd.switchctl._main import VIEWS, expand
+from switchd.switchctl._top import sample, screen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from running_daemon import RunningDaemon
+
+
+class Tool:
+    """switchctl for one daemon."""
+
+    def __init__(self, daemon: RunningDaemon, capsys: pytest.CaptureFixture[str]) -> None:
+        self._socket, self._capsys = str(daemon.folder / "control.sock"), capsys
+
+    def __call__(self, *argv: str, code: int = 0) -> str:
+        """What a command prints; stderr when it fails."""
+        assert main(["--socket", self._socket, *argv]) == code
+        out, err = self._capsys.readouterr()
+        return err if code else out
+
+
+@pytest.fixture
+def tool(daemon: RunningDaemon, capsys: pytest.CaptureFixture[str]) -> Tool:
+    return Tool(daemon, capsys)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_in_every_form(tool: Tool, view: str) -> None:
+    assert tool("show", view)
+    document = json.loads(tool("-o", "json", "show", view))
+    assert document["schema_version"] == 1
+    assert view.replace("-", "_") in document
+    for word in shlex.split(tool("-o", "keyvalue", "show", view)):
+        assert word.startswith(f"{view}.")
+        assert "=" in word
+
+
+def test_tables_are_for_people(tool: Tool, daemon: RunningDaemon) -> None:
+    daemon.plane.switches["tor0"].ports["h1"].counters["port"]["rx_frames"] = 1234567
+    lines = tool("show", "ports", "--port", "h1").splitlines()
+    assert lines[0].split()[:4] == ["switch", "port", "state", "backend"]
+    assert "10Gbit" in lines[2]
+    assert "1,234,567" in lines[2]
+    assert len(lines) == 3
+    assert "reason" not in lines[0], "a column in which nothing stands is left out"
+    assert tool("show", "queues", "--switch", "tor1") == "none\n"
+    assert "h1" in tool("show", "drops", "--switch", "tor0", "--port", "h1")
+
+
+def test_changes_read_like_a_diff(tool: Tool) -> None:
+    assert tool("reload", "--dry-run") == "nothing changes\n"
+    text = tool("set", "--dry-run", "switch.tor0.port.h1.rate=5Gbit")
+    assert text.splitlines() == [
+        "change  port tor0/h1  (changes in place; sockets and counters stay)",
+        "        rate_bps: 10000000000 -> 5000000000",
+        "        phantom.rate_bps: 9500000000 -> 4750000000",
+    ]
+    tool("set", "switch.tor0.port.h1.rate=5Gbit")
+    assert "# not saved (switchctl save):" in tool("show", "running-config")
+    assert tool("save").startswith("written: ")
+    assert "not saved" not in tool("show", "running-config")
+
+
+def test_faults_come_and_go(tool: Tool, daemon: RunningDaemon) -> None:
+    tool("fault", "tor0/h1", "loss=50%", "delay=5us")
+    faults = daemon.plane.switches["tor0"].ports["h1"].plan.faults
+    assert (faults.loss, faults.delay_ns) == (2**31, 5000)
+    tool("fault", "tor0/h1", "off")
+    assert daemon.plane.switches["tor0"].ports["h1"].plan.faults.loss == 0
+    assert "like tor0/h1" in tool("fault", "h1", "off", code=2)
+    assert "like loss=1%" in tool("fault", "tor0/h1", "loss", code=2)
+
+
+def test_mirrors_come_and_go(tool: Tool, daemon: RunningDaemon, tmp_path: Path) -> None:
+    file = tmp_path / "m.pcapng"
+    tool("mirror", "tor0", "m0", "--source", "h1", "h2", "--file", str(file))
+    tap = daemon.plane.switches["tor0"].taps[0]
+    assert (tap.ports, tap.snaplen) == (("h1", "h2"), 128)
+    tap.frames = [Frame(10**9, "h2", "tx", b"x" * 60, 1500)]
+    deadline = time.monotonic() + 5
+    while "      1 " not in tool("show", "mirrors") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    names, frames = read_pcapng(file.read_bytes())
+    assert names == ["h1", "h2"]
+    assert frames == [(1, 10**9, b"x" * 60, 1500, 2)]
+    tool("mirror", "tor0", "m0", "--remove")
+    assert tap.closed
+    assert tool("show", "mirrors") == "none\n"
+    assert "needs --source" in tool("mirror", "tor0", "m0", code=2)
+
+
+def read_pcapng(data: bytes) -> tuple[list[str], list[tuple[int, int, bytes, int, int]]]:
+    """Names of interfaces, and (interface, time, bytes, original length, direction)."""
+    names, frames = [], []
+    while data:
+        kind, size = struct.unpack_from("<II", data)
+        body, data = data[8 : size - 4], data[size:]
+        if kind == 1:
+            length = struct.unpack_from("<H", body, 10)[0]
+            names.append(body[12 : 12 + length].decode())
+        elif kind == 6:
+            interface, high, low, kept, original = struct.unpack_from("<5I", body)
+            flags = struct.unpack_from("<I", body, 20 + kept + -kept % 4 + 4)[0]
+            frames.append((interface, high << 32 | low, body[20 : 20 + kept], original, flags))
+    return names, frames
+
+
+def test_a_capture_is_pcapng(
+    tool: Tool, daemon: RunningDaemon, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taps = daemon.plane.switches["tor0"].taps
+    feeder = threading.Thread(target=feed, args=(daemon,))
+    feeder.start()
+    file = tmp_path / "c.pcapng"
+    tool("capture", "tor0", "-w", str(file), "--seconds", "0.5")
+    feeder.join()
+    names, frames = read_pcapng(file.read_bytes())
+    assert names == ["h1", "h2"]
+    assert [frame[2] for frame in frames] == [b"a" * 14]
+    assert taps[0].closed
+    assert "pipe them" in tool_on_a_terminal(daemon, capsys)
+
+
+def feed(daemon: RunningDaemon) -> None:
+    """Puts a frame into the first tap that there is."""
+    taps = daemon.plane.switches["tor0"].taps
+    deadline = time.monotonic() + 5
+    while not taps and time.monotonic() < deadline:
+        time.sleep(0.001)
+    taps[0].frames = [Frame(1, "h1", "rx", b"a" * 14, 14)]
+
+
+def tool_on_a_terminal(daemon: RunningDaemon, capsys: pytest.CaptureFixture[str]) -> str:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    before, sys.stdout = sys.stdout, Terminal()
+    try:
+        assert (
+            main(["--socket", str(daemon.folder / "control.sock"), "capture", "tor0", "-w", "-"])
+            == 2
+        )
+    finally:
+        sys.stdout = before
+    return capsys.readouterr().err
+
+
+def test_top_shows_rates(daemon: RunningDaemon) -> None:
+    counters = daemon.plane.switches["tor0"].ports["h1"].counters
+    with daemon.client() as client:
+        before = sample(client)
+        counters["port"]["tx_bytes"] += 1_000_000
+        counters["queue"]["trimmed_packets"] += 500
+        now = sample(client)
+    text = screen(before, now)
+    assert "audit ok" in text
+    line = next(line for line in text.splitlines() if line.startswith("tor0    h1"))
+    assert "bit" in line
+
+
+def test_top_and_completion_name_what_is_missing(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "needs a terminal" in tool("top", code=2)
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert "pip install 'ndpstack[cli]'" in tool("completion", "bash", code=2)
+
+
+def test_exit_codes(tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(EXIT_CODES) == {0, 1, 2, 3, 130}
+    assert "did you mean 'rate'" in tool("set", "switch.tor0.port.h1.raet=1Gbit", code=1)
+    assert main(["--socket", str(tmp_path / "none.sock"), "show", "ports"]) == 3
+    assert "start it: systemctl start switchd" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as caught:
+        tool("show", "prots")
+    assert caught.value.code == 2
+    assert main([]) == 2
+
+
+def test_words_may_be_abbreviated() -> None:
+    assert expand(["sh", "po"]) == ["show", "ports"]
+    assert expand(["--socket", "s", "-o", "json", "rel"]) == [
+        "--socket",
+        "s",
+        "-o",
+        "json",
+        "reload",
+    ]
+    assert expand(["s", "p"]) == ["s", "p"], "not unique: argparse refuses it"
+    assert expand(["sh", "p"]) == ["show", "p"]
+
+
+def test_levels_and_clearing(tool: Tool) -> None:
+    assert "debug" in tool("log", "switchd.control", "debug")
+    assert tool("clear") == ""
+    assert tool("clear", "watermarks") == ""
+    tool("log", "switchd.control", "info")
+
+
+def test_every_command_has_help() -> None:
+    for action in build_parser()._actions:
+        if isinstance(action.choices, dict):
+            for name, parser in action.choices.items():
+                assert parser.description, name
