@@ -102,7 +102,7 @@ def _add(
 
 def _add_show(commands: Commands[argparse.ArgumentParser]) -> None:
     show = _add(commands, "show", "Show the state of things", _show)
-    show.add_argument("what", choices=VIEWS, metavar="WHAT", help=", ".join(VIEWS))
+    show.add_argument("what", choices=list(VIEWS), metavar="WHAT", help=", ".join(VIEWS))
     show.add_argument("--switch", help="of this switch only")
     show.add_argument("--port", help="of this port only")
     show.add_argument("--nonzero", action="store_true", help="only rows that counted something")

@@ -6,6 +6,7 @@ import io
 import json
 import shlex
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -221,3 +222,11 @@ def test_every_command_has_help() -> None:
         if isinstance(action.choices, dict):
             for name, parser in action.choices.items():
                 assert parser.description, name
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_scripts_know_commands(tool: Tool, shell: str) -> None:
+    script = tool("completion", shell)
+    assert "running-config" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
