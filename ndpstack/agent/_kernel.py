@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pyroute2 import IPRoute
 
 from ndpstack._errors import UserError
 from ndpstack.agent._carrier import Content
@@ -33,6 +34,12 @@ CONGESTION = b"cubic"
 
 MESSAGE_BYTES_MAX = 1 << 24
 RECEIVE_BYTES = 1 << 18
+
+SHAPER_BURST_BYTES = 3200
+"""Two packets, as much as a NIC takes at once."""
+
+SHAPER_LIMIT_BYTES = 1_500_000
+"""What waits in a host for its own link: a thousand packets, as Linux has it."""
 
 _HEADER = struct.Struct("<II")
 """Flow, and length of the message that follows; the top bit of the length is set on a reply."""
@@ -62,13 +69,14 @@ class KernelTcp:
     answers = False
     message_bytes_max = MESSAGE_BYTES_MAX
 
-    def __init__(self, lab: Lab, flows: NDArray[np.void], engines: int) -> None:
+    def __init__(self, lab: Lab, flows: NDArray[np.void], engines: int, rate_bps: int) -> None:
         """Opens a connection for each pair of source and target.
 
         Args:
             lab: Where the hosts are; they are numbered as in its plan.
             flows: What will be sent.
             engines: How many it stands for.
+            rate_bps: Of a host's link.
         """
         self.carriers: list[Carrier] = [self] * engines
         self._pair_of = list(zip(flows["source"].tolist(), flows["target"].tolist(), strict=True))
@@ -81,6 +89,8 @@ class KernelTcp:
         sizes = [int(size) for size in flows["bytes"] if size < MESSAGE_BYTES_MAX]
         self._content = Content(max([*sizes, int(flows["reply_bytes"].max(initial=0)), 1 << 20]))
         try:
+            for host in range(len(lab.plan.hosts)):
+                self._shape(host, rate_bps)
             self._connect(set(self._pair_of))
         except BaseException:
             self.close()
@@ -100,6 +110,20 @@ class KernelTcp:
 
     def _address(self, host: int) -> str:
         return str(self._lab.plan.address(self._name(host)).ipv4)
+
+    def _shape(self, host: int, rate_bps: int) -> None:
+        """A veth is as fast as the machine: its queue gets the rate of the link it stands for."""
+        own = self._lab.plan.address(self._name(host)).interface
+
+        def shape() -> None:
+            with IPRoute() as ipr:
+                index = ipr.link_lookup(ifname=own)[0]
+                ipr.tc(
+                    "replace", "tbf", index, 0x10000,
+                    rate=rate_bps // 8, burst=SHAPER_BURST_BYTES, limit=SHAPER_LIMIT_BYTES,
+                )  # fmt: skip
+
+        call_inside(self._lab.namespace(self._name(host)), shape)
 
     def _listen(self, host: int) -> socket.socket:
         def make() -> socket.socket:

@@ -115,7 +115,8 @@ class Replay:
         flows = self.plan.traffic.flows
         if self.kernel_tcp:
             assert world.lab is not None
-            return KernelTcp(world.lab, flows, len(self.plan.engines))
+            rate = self.scenario.topology.rate
+            return KernelTcp(world.lab, flows, len(self.plan.engines), rate)
         return Stacks(self.plan, world.host_ports(), self.scenario.topology.rate)
 
     def _loop(

@@ -251,8 +251,8 @@ class Stacks:
             lib.nd_app_port_state(host.app, 0, state, mode, error)
             note = ffi.string(error.text).decode()
             modes.add(ffi.string(mode).decode() + (f" ({note})" if note else ""))
-        profile = "adaptive" if self._may_spin() else "no spinning: fewer CPUs than busy threads"
-        return {"host ports": ", ".join(sorted(modes)), "host threads": profile}
+        profile = "adaptive" if self._may_spin() else "at once asleep: fewer CPUs than busy threads"
+        return {"host ports": ", ".join(sorted(modes)), "polling of hosts": profile}
 
     def audit(self) -> str | None:
         """What is wrong inside the engines of any host, or None."""

@@ -10,6 +10,7 @@ from ndpstack._core import lib
 from ndpstack.testbed import Lab
 from ndpstack.testbed._blueprint import blueprint
 from ndpstack.testbed._fabric import Fabric, PortName, port_names
+from ndpstack.testbed._priority import real_time
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,6 +63,7 @@ class World:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
+            self._priority = stack.enter_context(real_time())
             if self.name == "netns":
                 plan = self.drawing.plan
                 self.lab = stack.enter_context(Lab(plan, scenario=self._file.name))
@@ -99,6 +101,9 @@ class World:
     def conditions(self) -> dict[str, str]:
         """What the run was measured on."""
         cpus = len(os.sched_getaffinity(0))
-        found = {"CPUs": str(cpus), "load before": f"{os.getloadavg()[0]:.1f}"}
+        found = {
+            "machine": f"{cpus} CPUs, load {os.getloadavg()[0]:.1f}",
+            "threads": self._priority,
+        }
         found.update(self.fabric.conditions())
         return found

@@ -87,7 +87,9 @@ def _up(arguments: argparse.Namespace) -> int:
         lab = stack.enter_context(Lab(drawing.plan, arguments.name, scenario=file.name))
         if not arguments.bare:
             from ndpstack.testbed._fabric import Fabric, port_names
+            from ndpstack.testbed._priority import real_time
 
+            stack.enter_context(real_time())
             ports = port_names(drawing, lab)
             stack.enter_context(Fabric(file.scenario, drawing, ports))
         lab.announce()
