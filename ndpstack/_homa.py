@@ -1,0 +1,489 @@
+"""Homa sockets: requests and replies, blocking."""
+
+from __future__ import annotations
+
+import collections
+import errno
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self
+
+from ndpstack import _core
+from ndpstack._address import Peer, check_port
+from ndpstack._dispatch import Event, Waitable
+from ndpstack._lease import drop, lease
+from ndpstack._listen import listen
+from ndpstack._socket import (
+    UNSET,
+    Address,
+    Socket,
+    Timeout,
+    as_message,
+    check_priority,
+    deadline_ns,
+)
+from ndpstack.errors import Closed, make_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typing_extensions import Buffer
+
+    from ndpstack._dispatch import Dispatcher
+    from ndpstack._stack import Stack
+
+lib, ffi = _core.lib, _core.ffi
+
+HOMA: Final = lib.ND_PROTO_HOMA
+
+SERVER_PORT_MAX: Final = 0x7FFF
+"""Ports above are those of clients."""
+
+GRACE_S: Final = 0.25
+"""The core reports a missed deadline itself, with the state; only a dead core needs more."""
+
+STATES: Final = {
+    1: "request on its way",
+    2: "message arriving",
+    3: "the server works on it",
+    4: "reply on its way",
+    5: "reply sent, not acknowledged",
+    6: "ended",
+}
+"""States of an RPC (enum nd_homa_state) in words."""
+
+
+def describe_failure(event: Event) -> str:
+    """How far a failed RPC had come."""
+    state = STATES.get(event.detail & 0xFF)
+    if state is None:
+        return "refused by the core"
+    attempts = event.detail >> 8 & 0xFF
+    sent, granted = event.message >> 32, event.message & 0xFFFFFFFF
+    return (
+        f"{state}, {sent} bytes sent, {granted} granted, {event.bytes} received, "
+        f"{attempts} resends unanswered"
+    )
+
+
+class Call(Waitable):
+    """A request under way: ask it for its result, from any thread, or cancel it."""
+
+    __slots__ = ("_dispatcher", "_failure", "_id", "_key", "_reply", "_until", "peer", "port")
+
+    def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, until: float | None) -> None:
+        super().__init__()
+        self._dispatcher = dispatcher
+        self._id = 0
+        self._until = until
+        self._reply: memoryview | None = None
+        self._failure: tuple[int, str] | None = None
+        self._key = dispatcher.new_key(self)
+        self.peer: Final = peer
+        self.port: Final = port
+
+    @property
+    def key(self) -> int:
+        """What the core's events about it carry."""
+        return self._key
+
+    @property
+    def id(self) -> int:
+        """The RPC's id on this host; 0 as long as the core has not taken the request."""
+        return self._id
+
+    def is_ready(self) -> bool:
+        """True when there is a reply or an error."""
+        return self._reply is not None or self._failure is not None
+
+    def result(self) -> memoryview:
+        """Waits for the reply.
+
+        Raises:
+            NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
+        """
+        if not self.is_ready():
+            until = None if self._until is None else self._until + GRACE_S
+            try:
+                if not self._dispatcher.wait(self, until):
+                    self.end(errno.ETIMEDOUT, "the core does not answer")
+            except BaseException:
+                self.cancel()
+                raise
+        return self.outcome()
+
+    def outcome(self) -> memoryview:
+        """The reply, or the error raised, of a call that is ready."""
+        if self._reply is not None:
+            return self._reply
+        code, state = self._failure or (errno.EINPROGRESS, "")
+        raise make_error(
+            code,
+            "request failed",
+            peer=f"{self.peer.text()}:{self.port}",
+            rpc=self._id,
+            state=state,
+        )
+
+    def cancel(self) -> bool:
+        """Gives up; the server is told. False when it had ended already."""
+        return self.end(errno.ECANCELED, "cancelled here")
+
+    def end(self, code: int, state: str) -> bool:
+        """Ends it here with an error; the core and the server forget it."""
+        if self.is_ready():
+            return False
+        self._failure = (code, state)
+        if self._id:
+            self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self._id)
+        else:
+            self._dispatcher.nudge()  # On OPENED, which then comes, the core is told.
+        self.wake()
+        return True
+
+    def forget(self) -> None:
+        """The core never took the request."""
+        self._dispatcher.by_key.pop(self._key, None)
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
+        del again
+        kind = event.kind
+        if kind == lib.ND_EVENT_OPENED:
+            self._id = event.id
+            if self._failure is not None:
+                self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=event.id)
+            return
+        if self._failure is not None:
+            if kind == lib.ND_EVENT_RESPONSE:
+                drop(self._dispatcher.app, event)
+        elif kind == lib.ND_EVENT_RESPONSE:
+            if self._reply is None:
+                self._reply = lease(self._dispatcher.app, event)
+        else:
+            self._failure = (-event.error, describe_failure(event))
+        self._dispatcher.by_key.pop(self._key, None)
+        self.wake()
+
+    def on_end(self) -> None:
+        """From the dispatcher: the stack has ended."""
+        self.wake()
+
+
+class _Served:
+    """The dispatcher's end of an RPC that is served here; it outlives the Rpc."""
+
+    __slots__ = ("_dispatcher", "failed", "id")
+
+    def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
+        self._dispatcher = dispatcher
+        self.id = identity
+        self.failed = 0
+        dispatcher.by_rpc[identity] = self
+
+    def on_event(self, event: Event, again: bool) -> None:
+        del again
+        self._dispatcher.by_rpc.pop(self.id, None)
+        if event.kind == lib.ND_EVENT_FAILED:
+            self.failed = -event.error
+            self.cancel()  # The core may have refused the reply, and the client waits.
+
+    def cancel(self) -> None:
+        self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self.id)
+
+    def on_end(self) -> None:
+        self.failed = errno.EBADF
+
+
+class Rpc:
+    """A request that a server got: reply to it once.
+
+    One that is dropped without a reply is cancelled, so that its client does not wait in vain.
+    """
+
+    __slots__ = ("_data", "_done", "_event", "_served", "_socket", "peer")
+
+    def __init__(self, socket: HomaSocket, event: Event, served: _Served) -> None:
+        self._socket = socket
+        self._event = event
+        self._served = served
+        self._data: memoryview | None = None
+        self._done = False
+        self.peer: Final = Peer(socket.dispatcher, event.peer)
+
+    @property
+    def id(self) -> int:
+        """The RPC's id on this host."""
+        return self._event.id
+
+    @property
+    def data(self) -> memoryview:
+        """The request's bytes, valid as long as anything refers to them."""
+        if self._data is None:
+            self._data = lease(self._socket.dispatcher.app, self._event)
+        return self._data
+
+    @property
+    def cancelled(self) -> bool:
+        """True when the client has given up, or is gone: a reply would go nowhere."""
+        return self._served.failed != 0
+
+    @property
+    def replied(self) -> bool:
+        """True after reply() or cancel()."""
+        return self._done
+
+    def reply(self, data: Buffer, *, timeout: Timeout = UNSET) -> None:
+        """Sends the reply, waiting for room; nothing happens when the client has given up.
+
+        Args:
+            data: Any contiguous buffer; it is copied, and free when the call returns.
+            timeout: Seconds to wait for room.
+
+        Raises:
+            Closed: There was a reply before, or the socket is closed.
+            MessageTooLong: The text names the limit.
+            Timeout: There was no room in time; reply again or cancel.
+        """
+        message = self.prepare(data)
+        until = self._socket.until(timeout)
+        while (code := self.try_reply(*message)) < 0:
+            self._socket.make_room(code, until)
+
+    def prepare(self, data: Buffer) -> tuple[bytes | _core.Pointer[bytes], int]:
+        """Checks that a reply can be sent; returns it as try_reply() takes it."""
+        self._socket.check_open()
+        if self._done:
+            raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
+        return as_message(data, self._socket.stack.message_bytes_max)
+
+    def try_reply(self, raw: bytes | _core.Pointer[bytes], size: int) -> int:
+        """Sends the reply if there is room; 0 or a negative error number."""
+        if self.cancelled:
+            self._done = True
+            return 0
+        code = lib.nd_app_send(
+            self._socket.dispatcher.app, HOMA, lib.ND_COMMAND_REPLY, 0, 0, 0, self.id, 0, 0,
+            raw, size,
+        )  # fmt: skip
+        self._done = code == 0
+        return code
+
+    def cancel(self) -> None:
+        """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
+        if not self._done:
+            self._done = True
+            self._served.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cancel()
+
+    def __del__(self) -> None:
+        if self._data is None:
+            drop(self._socket.dispatcher.app, self._event)
+        self.cancel()
+
+
+class HomaSocket(Socket):
+    """Requests to other hosts and, once it is bound, the requests of others.
+
+    Any number of threads may use one socket at a time.
+
+    >>> import ndpstack
+    >>> with ndpstack.memory_pair() as (a, b):
+    ...     with ndpstack.HomaSocket(a) as server, ndpstack.HomaSocket(b) as client:
+    ...         server.bind(4000)
+    ...         call = client.start((a.address, 4000), b"hello")
+    ...         server.recv().reply(b"world")
+    ...         bytes(call.result())
+    b'world'
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__(stack)
+        self._service: Service | None = None
+
+    # ---- clients ----
+
+    def request(
+        self,
+        address: Address,
+        data: Buffer,
+        *,
+        timeout: Timeout = UNSET,
+        priority: int = 0,
+    ) -> memoryview:
+        """Sends a request and waits for its reply.
+
+        Args:
+            address: Host (IP address or Peer) and port.
+            data: Any contiguous buffer; it is copied.
+            timeout: Seconds until both ends give up; by default the socket's.
+            priority: 0..7, higher ones are served first.
+
+        Returns:
+            The reply, valid as long as anything refers to it.
+
+        Raises:
+            NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
+        """
+        return self.start(address, data, timeout=timeout, priority=priority).result()
+
+    def start(
+        self,
+        address: Address,
+        data: Buffer,
+        *,
+        timeout: Timeout = UNSET,
+        priority: int = 0,
+    ) -> Call:
+        """Sends a request, as request(), and returns without waiting for the reply."""
+        until = self.until(timeout)
+        call, send = self.prepare_call(address, data, until, priority)
+        try:
+            while (code := send()) < 0:
+                self.make_room(code, until)
+        except BaseException:
+            call.forget()
+            raise
+        return call
+
+    def prepare_call(
+        self, address: Address, data: Buffer, until: float | None, priority: int
+    ) -> tuple[Call, Callable[[], int]]:
+        """A call, and what hands it to the core: 0 or a negative error number."""
+        self.check_open()
+        peer, port = self.peer_of(address)
+        check_priority(priority)
+        raw, size = as_message(data, self.stack.message_bytes_max)
+        call = Call(self.dispatcher, peer, port, until)
+        send = partial(
+            lib.nd_app_send, self.dispatcher.app, HOMA, lib.ND_COMMAND_REQUEST, priority,
+            peer.handle, port, 0, call.key, deadline_ns(until), raw, size,
+        )  # fmt: skip
+        return call, send
+
+    # ---- servers ----
+
+    def bind(self, port: int) -> None:
+        """Serves a port, 1..32767.
+
+        Raises:
+            AddressInUse: An application of this host serves it.
+            Closed: The socket is bound already.
+        """
+        self.check_open()
+        if self._service is not None:
+            raise make_error(errno.EBADF, "socket is bound already")
+        if check_port(port) > SERVER_PORT_MAX:
+            raise ValueError(
+                f"port {port} is not in 1..{SERVER_PORT_MAX}: those above are clients'"
+            )
+        service = Service(self, port)
+        try:
+            listen(self.dispatcher, HOMA, port)
+        except BaseException:
+            service.forget()
+            raise
+        self._service = service
+
+    @property
+    def service(self) -> Service:
+        """The queue of requests of a bound socket."""
+        self.check_open()
+        if self._service is None:
+            raise make_error(errno.ENOTCONN, "socket serves no port", remedy="Bind it first.")
+        return self._service
+
+    def recv(self, *, timeout: Timeout = UNSET) -> Rpc:
+        """Waits for the next request.
+
+        Raises:
+            Timeout: None came in time.
+            Closed: The socket is closed, or not bound.
+        """
+        until = self.until(timeout)
+        service = self.service
+        while True:
+            self.wait_for(service, until, "no request came")
+            self.check_open()
+            rpc = service.take()
+            if rpc is not None:
+                return rpc
+
+    def __iter__(self) -> Iterator[Rpc]:
+        """Requests as they come, until the socket is closed."""
+        while not self._closed:
+            try:
+                yield self.recv()
+            except Closed:
+                return
+
+    def fileno(self) -> int:
+        """For poll(2): readable when a request may be there. See `settimeout(0)`."""
+        return self.poll_descriptor(self.service)
+
+    def _end(self) -> None:
+        if self._service is not None:
+            self._service.close()
+
+    def __repr__(self) -> str:
+        port = self._service.port if self._service else None
+        return f"<HomaSocket port={port} on {self.stack.name}{' closed' if self._closed else ''}>"
+
+
+class Service(Waitable):
+    """Requests that came to a port and wait for the application."""
+
+    def __init__(self, socket: HomaSocket, port: int) -> None:
+        super().__init__()
+        self._socket = weakref.ref(socket)
+        self._dispatcher = socket.dispatcher
+        self._queue: collections.deque[tuple[Event, _Served]] = collections.deque()
+        self._closed = False
+        self.port: Final = port
+        if self._dispatcher.by_port.setdefault(port, self) is not self:
+            raise make_error(errno.EADDRINUSE, f"cannot serve port {port}")
+
+    def is_ready(self) -> bool:
+        """True when there is a request to take, or never will be."""
+        return bool(self._queue) or self._closed
+
+    def take(self) -> Rpc | None:
+        """The next request whose client has not given up, or None."""
+        socket = self._socket()
+        while self._queue and socket is not None:
+            event, served = self._queue.popleft()
+            if not served.failed:
+                return Rpc(socket, event, served)
+            drop(self._dispatcher.app, event)
+        return None
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
+        if again and event.id in self._dispatcher.by_rpc:
+            return
+        self._queue.append((event, _Served(self._dispatcher, event.id)))
+        self.wake()
+
+    def on_end(self) -> None:
+        """From the dispatcher: the stack has ended."""
+        self.wake()
+
+    def forget(self) -> None:
+        """Takes no more requests."""
+        self._dispatcher.by_port.pop(self.port, None)
+
+    def close(self) -> None:
+        """Stops serving; the clients of what waits get errors."""
+        self._closed = True
+        self.forget()
+        self._dispatcher.tell(HOMA, lib.ND_COMMAND_UNLISTEN, port=self.port)
+        while self._queue:
+            event, served = self._queue.popleft()
+            drop(self._dispatcher.app, event)
+            served.cancel()
+        self.wake()

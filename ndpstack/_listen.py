@@ -1,0 +1,42 @@
+"""Listening on a port, for both protocols: the one command whose answer is waited for."""
+
+from __future__ import annotations
+
+import errno
+import time
+from typing import TYPE_CHECKING
+
+from ndpstack import _core
+from ndpstack._dispatch import CORE_PATIENCE_S, Answer
+from ndpstack.errors import make_error
+
+if TYPE_CHECKING:
+    from ndpstack._dispatch import Dispatcher, Target
+
+lib = _core.lib
+
+
+def listen(dispatcher: Dispatcher, protocol: int, port: int, then: Target | None = None) -> int:
+    """Listens; returns the key under which events come to `then`.
+
+    Raises:
+        AddressInUse: An application of this host listens there.
+        LimitReached: The core has no room for the listener or its backlog.
+    """
+    answer = Answer(then)
+    key = dispatcher.new_key(answer)
+    try:
+        code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, key=key)
+        if code < 0:
+            raise make_error(-code, "cannot listen")
+        dispatcher.wait(answer, time.monotonic() + CORE_PATIENCE_S)
+        if answer.event is None:
+            raise make_error(errno.ETIMEDOUT, "the core does not answer")
+        if answer.event.error:
+            raise make_error(-answer.event.error, f"cannot listen on port {port}")
+    except BaseException:
+        dispatcher.by_key.pop(key, None)
+        raise
+    if then is None:
+        dispatcher.by_key.pop(key, None)
+    return key

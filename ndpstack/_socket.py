@@ -1,0 +1,215 @@
+"""What both kinds of sockets have in common: timeouts, closing, buffers in, room to send."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import time
+import warnings
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Self
+
+from ndpstack import _core
+from ndpstack._address import Peer, check_port
+from ndpstack.errors import MessageTooLong, WouldBlock, make_error
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Buffer
+
+    from ndpstack._dispatch import Dispatcher, Waitable
+    from ndpstack._stack import Stack
+
+lib, ffi = _core.lib, _core.ffi
+
+Address = tuple["str | Peer", int]
+"""A host, by IP address or resolved by `Stack.peer`, and a port."""
+
+PRIORITY_MAX: Final = 7
+
+NEVER: Final = (1 << 64) - 1
+
+
+class Unset(Enum):
+    """The type of UNSET."""
+
+    UNSET = 0
+
+
+UNSET: Final = Unset.UNSET
+"""A timeout that was not given: the socket's own counts."""
+
+Timeout = float | None | Unset
+
+
+def as_message(data: Buffer, limit: int) -> tuple[bytes | _core.Pointer[bytes], int]:
+    """What the core takes for a message, and its length in bytes.
+
+    Raises:
+        MessageTooLong: It exceeds the limit.
+        BufferError: The buffer is not contiguous.
+    """
+    raw: bytes | _core.Pointer[bytes]
+    if isinstance(data, bytes):
+        raw, size = data, len(data)
+    else:
+        raw = ffi.from_buffer("char[]", data)
+        size = len(raw)
+    if size > limit:
+        raise MessageTooLong(
+            errno.EMSGSIZE,
+            f"message of {size} bytes, the limit is {limit}",
+            remedy="Send several messages, or raise send_bytes and receive_bytes of the stack.",
+        )
+    return raw, size
+
+
+def check_priority(priority: int) -> int:
+    """The priority if it can be one.
+
+    Raises:
+        ValueError: It is not in 0..7.
+    """
+    if not 0 <= priority <= PRIORITY_MAX:
+        raise ValueError(f"priority {priority} is not in 0..{PRIORITY_MAX}")
+    return priority
+
+
+def deadline_ns(until: float | None) -> int:
+    """A time of time.monotonic() as the core counts it."""
+    return NEVER if until is None else int(until * 1e9)
+
+
+class Socket:
+    """Base of NdpSocket and HomaSocket."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack: Final = stack
+        self.dispatcher: Final[Dispatcher] = stack.dispatcher
+        self._timeout: float | None = None
+        self._closed = False
+        self._poll: select.epoll | None = None
+        self._bell = -1
+
+    # ---- timeouts ----
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Sets how long calls may take: None for ever, 0 not at all.
+
+        Raises:
+            ValueError: It is negative.
+        """
+        if seconds is not None and seconds < 0:
+            raise ValueError(f"timeout {seconds} is negative")
+        self._timeout = seconds
+
+    def gettimeout(self) -> float | None:
+        """Seconds that calls may take, or None."""
+        return self._timeout
+
+    def until(self, timeout: Timeout) -> float | None:
+        """The time, as of time.monotonic(), by which a call that begins now has to end."""
+        seconds = self._timeout if timeout is UNSET else timeout
+        return None if seconds is None else time.monotonic() + seconds
+
+    def wait_for(self, target: Waitable, until: float | None, what: str) -> None:
+        """Blocks until the target is ready.
+
+        Raises:
+            Timeout: The time has passed.
+            WouldBlock: The socket does not block.
+        """
+        if target.is_ready() and self._bell < 0:
+            return
+        target.hush()
+        if self.dispatcher.wait(target, until):
+            if self._bell >= 0:
+                os.eventfd_write(self._bell, 1)
+            return
+        if self._timeout == 0:
+            raise WouldBlock(errno.EAGAIN, f"{what}: nothing there now")
+        raise make_error(errno.ETIMEDOUT, what)
+
+    def poll_descriptor(self, target: Waitable) -> int:
+        """A descriptor that is readable when the target may be ready, or the stack has events."""
+        if self._poll is None:
+            self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._poll = select.epoll()
+            self._poll.register(self._bell, select.EPOLLIN)
+            self._poll.register(self.dispatcher.descriptor(), select.EPOLLIN)
+            target.ring(self._bell)
+        return self._poll.fileno()
+
+    # ---- sending ----
+
+    def peer_of(self, address: Address) -> tuple[Peer, int]:
+        """The resolved peer and the port of an address."""
+        host, port = address
+        peer = host if isinstance(host, Peer) else self.stack.peer(host)
+        return peer, check_port(port)
+
+    def make_room(self, code: int, until: float | None) -> None:
+        """After a command failed: waits a moment if that was for want of room.
+
+        Args:
+            code: What the core said, a negative error number.
+            until: When to give up, as of time.monotonic().
+
+        Raises:
+            Timeout: The time has passed, and nothing was sent.
+            WouldBlock: The socket does not block.
+            NdpError: It failed for another reason.
+        """
+        if code not in (-errno.EAGAIN, -errno.ENOBUFS):
+            self.dispatcher.check_alive()
+            raise make_error(-code, "cannot send")
+        if until is not None and time.monotonic() >= until:
+            if self._timeout == 0:
+                raise WouldBlock(errno.EAGAIN, "no room to send now")
+            raise make_error(errno.ETIMEDOUT, "no room to send")
+        self.dispatcher.pause(until)
+
+    # ---- the end ----
+
+    def check_open(self) -> None:
+        """Raises Closed when the socket is closed."""
+        if self._closed:
+            raise make_error(errno.EBADF, "socket is closed")
+        self.dispatcher.check_alive()
+
+    @property
+    def closed(self) -> bool:
+        """True after close()."""
+        return self._closed
+
+    def close(self) -> None:
+        """Closes the socket. Closing twice is no error."""
+        if not self._closed:
+            self._closed = True
+            self._end()
+            if self._poll is not None:
+                self._poll.close()
+                os.close(self._bell)
+                self._bell = -1
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_closed", True):
+            return
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        self.close()

@@ -1,0 +1,420 @@
+"""Stacks: this application's handle on a core, in this process or in another one."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
+
+from ndpstack import _core
+from ndpstack._address import Peer, pack, unpack
+from ndpstack._dispatch import Dispatcher
+from ndpstack.errors import NdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+lib, ffi = _core.lib, _core.ffi
+
+Backend = Literal["xdp", "packet", "udp", "memory"]
+Protocol = Literal["ndp", "homa"]
+Profile = Literal["adaptive", "spin", "throughput"]
+XdpMode = Literal["auto", "native", "generic"]
+
+BACKENDS: Final[Mapping[Backend, int]] = {
+    "xdp": lib.ND_PORT_XDP,
+    "packet": lib.ND_PORT_PACKET,
+    "udp": lib.ND_PORT_UDP,
+    "memory": lib.ND_PORT_MEMORY,
+}
+PROFILES: Final[Mapping[Profile, int]] = {
+    "adaptive": lib.ND_STACK_ADAPTIVE,
+    "spin": lib.ND_STACK_SPIN,
+    "throughput": lib.ND_STACK_THROUGHPUT,
+}
+XDP_MODES: Final[Mapping[XdpMode, int]] = {
+    "auto": lib.ND_XDP_AUTO,
+    "native": lib.ND_XDP_NATIVE,
+    "generic": lib.ND_XDP_GENERIC,
+}
+STATES: Final = ("up", "down", "gone", "changed", "stuck")
+GROUPS: Final[Mapping[str, int]] = {
+    "core": lib.ND_STACK_GROUP_CORE,
+    "wire": lib.ND_STACK_GROUP_WIRE,
+    "ndp": lib.ND_STACK_GROUP_NDP,
+    "homa": lib.ND_STACK_GROUP_HOMA,
+    "port": lib.ND_STACK_GROUP_PORT,
+}
+MAC_BYTES: Final = 6
+COUNTERS_MAX: Final = 256
+
+ENGINE_MESSAGE_MAX: Final = 64 << 20
+"""The engines' own limit of a message (message_bytes_max of their default configs)."""
+
+PEERS_CACHED: Final = 16384
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackConfig:
+    """How a core is opened in this process. Zeros mean the core's defaults."""
+
+    name: str
+    """Interface (xdp, packet), own ADDRESS:PORT (udp), or a name that both ends know (memory)."""
+    backend: Backend = "xdp"
+    """xdp needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, packet CAP_NET_RAW, the others nothing."""
+    address: str
+    """The host's own IP address."""
+    address6: str | None = None
+    """A second one of the other family."""
+    listen: bool = False
+    """memory: this end owns the name, the other one connects to it."""
+    protocols: tuple[Protocol, ...] = ("ndp", "homa")
+    """Engines to run."""
+    mtu: int = 0
+    """Bytes of an IP packet; 0: the interface's, or 1500."""
+    netns: str | None = None
+    """Network namespace of the interface, by name or path."""
+    vlan: int = 0
+    """Id of an 802.1Q tag on everything sent; 0: untagged."""
+    link_bps: int = 0
+    """Bits a second that the NIC scheduler keeps; 0: as fast as the port takes."""
+    profile: Profile = "adaptive"
+    """How the core waits: spin a little then block, spin always, or block at once."""
+    spin_ns: int = 0
+    """adaptive: how long it spins after work; 0: 50 us."""
+    cpu: int | None = None
+    """The CPU that the core's thread is bound to."""
+    seed: int = 0
+    """Of all random choices; 0: from the system."""
+    service: str | None = None
+    """Name by which other processes attach to this core."""
+    peers_max: int = 0
+    """Addresses known at once; 0: 16384."""
+    send_bytes: int = 0
+    """Memory to send from; 0: 16 MiB. The longest message fits in it."""
+    receive_bytes: int = 0
+    """Memory for messages being received or held; 0: 32 MiB."""
+    xdp_mode: XdpMode = "auto"
+    """Where in the kernel the filter hangs: native on NICs, generic on software devices."""
+    zero_copy: bool = False
+    """xdp: ask the driver for it."""
+    force: bool = False
+    """xdp: use even the interface of the default route."""
+    neighbours: tuple[tuple[str, str], ...] = ()
+    """IP and MAC addresses of hosts on the link, for interfaces without a resolver."""
+
+
+class PortState(NamedTuple):
+    """What became of a port."""
+
+    state: str
+    """up, down, gone, changed or stuck."""
+    mode: str
+    """In use: "memory", "udp", "xdp native copy" and so on."""
+    note: str
+    """Why it is not up, or what is not as it was asked for."""
+
+
+def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
+    """The core's form of a config; what it points to is added to keep."""
+    raw = ffi.new("struct nd_stack_config *")
+    _fill_port(config, raw.ports[0], keep)
+    raw.port_count = 1
+    for text in filter(None, (config.address, config.address6)):
+        packed = pack(text)
+        target = raw.address_v4 if "." in unpack(packed) else raw.address_v6
+        ffi.memmove(target, packed, len(packed))
+    raw.vlan, raw.link_bps = config.vlan, config.link_bps
+    raw.no_ndp, raw.no_homa = "ndp" not in config.protocols, "homa" not in config.protocols
+    raw.peers_max, raw.profile, raw.spin_ns = (
+        config.peers_max, PROFILES[config.profile], config.spin_ns,
+    )  # fmt: skip
+    raw.cpu = 0 if config.cpu is None else config.cpu + 1
+    raw.seed = config.seed
+    raw.channel.send_bytes, raw.channel.receive_bytes = config.send_bytes, config.receive_bytes
+    if config.service is not None:
+        raw.service = _string(config.service, keep)
+    return raw
+
+
+def _fill_port(config: StackConfig, port: _core.nd_port_config, keep: list[object]) -> None:
+    frame = lib.nd_frame_config_default()
+    port.backend = BACKENDS[config.backend]
+    port.name = _string(config.name, keep)
+    port.mtu = config.mtu
+    port.memory.listen = config.listen
+    port.xdp.mode = XDP_MODES[config.xdp_mode]
+    port.xdp.zero_copy, port.xdp.force = config.zero_copy, config.force
+    port.filter.homa = "homa" in config.protocols
+    port.filter.udp_count = 2
+    port.filter.udp_ports[0], port.filter.udp_ports[1] = frame.ndp_port, frame.homa_port
+    if config.netns is not None:
+        port.netns = _string(config.netns, keep)
+
+
+def _string(text: str, keep: list[object]) -> _core.Pointer[bytes]:
+    made = ffi.new("char[]", text.encode() + b"\0")
+    keep.append(made)
+    return made
+
+
+class Stack:
+    """A handle on a core: what sockets are made on.
+
+    A stack may be used by any number of threads and event loops. It must not be used after a
+    fork: the child gets Forked, the parent is not affected. Received messages stay readable after
+    the stack is closed.
+
+    >>> import ndpstack
+    >>> config = ndpstack.StackConfig(
+    ...     name="example", backend="memory", address="10.0.0.1", listen=True
+    ... )
+    >>> with ndpstack.Stack(config) as stack:
+    ...     stack.port_state().mode
+    'memory'
+
+    Args:
+        config: The core to open in this process.
+
+    Raises:
+        NdpError: It cannot be opened; the text says why and what to do.
+        ValueError: An address is none.
+    """
+
+    def __init__(self, config: StackConfig) -> None:
+        keep: list[object] = []
+        error = ffi.new("struct nd_error *")
+        app = lib.nd_app_open(_fill(config, keep), error)
+        self._begin(app, error, config.name, config.address)
+        self._neighbours(config)
+
+    def _begin(
+        self, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None
+    ) -> None:
+        self._closed = True
+        if not app:
+            raise NdpError(-error.code, ffi.string(error.text).decode())
+        self._closed = False
+        self.name = name
+        self._address = address
+        self.dispatcher = Dispatcher(ffi.gc(app, lib.nd_app_free), name)
+        self._peers: dict[str, Peer] = {}
+        self.message_bytes_max = min(
+            lib.nd_app_send_bytes_max(app), lib.nd_app_receive_bytes_max(app), ENGINE_MESSAGE_MAX
+        )
+        """Bytes of the longest message that can be sent here."""
+
+    def _neighbours(self, config: StackConfig) -> None:
+        try:
+            for address, mac in config.neighbours:
+                self.set_neighbour(address, mac)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def attach(cls, service: str) -> Self:
+        """A handle on the core of another process, such as the host service.
+
+        Raises:
+            NdpError: There is no such service, or it takes no further application.
+        """
+        error = ffi.new("struct nd_error *")
+        return cls._of(lib.nd_app_attach(service.encode(), error), error, service, None)
+
+    def share(self) -> Self:
+        """A second handle on the core that this process runs, with memory of its own.
+
+        Raises:
+            NdpError: The core is in another process, or takes no further application.
+        """
+        error = ffi.new("struct nd_error *")
+        app = lib.nd_app_share(self.dispatcher.app, error)
+        return self._of(app, error, self.name, self._address)
+
+    @classmethod
+    def _of(cls, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None) -> Self:
+        stack = cls.__new__(cls)
+        stack._begin(app, error, name, address)
+        return stack
+
+    # ---- addresses ----
+
+    @property
+    def address(self) -> str:
+        """The host's own IP address."""
+        if self._address is None:
+            self._address = Peer(self.dispatcher, 0).address
+        return self._address
+
+    def peer(self, address: str) -> Peer:
+        """Another host, resolved once; every call takes it in place of the address.
+
+        Raises:
+            ValueError: It is no IP address.
+            Unreachable: There is no way to it.
+        """
+        peer = self._peers.get(address)
+        if peer is None:
+            event = self.dispatcher.ask_core(pack(address), 0)
+            if len(self._peers) >= PEERS_CACHED:
+                self._peers.clear()
+            peer = self._peers[address] = Peer(self.dispatcher, event.peer, address)
+        return peer
+
+    def set_neighbour(self, address: str, mac: str) -> None:
+        """Tells the core which MAC address leads to a host (aa:bb:cc:dd:ee:ff).
+
+        Raises:
+            ValueError: One of them is no address.
+            NdpError: The core is in another process, or knows too many.
+        """
+        raw = bytes.fromhex(mac.replace(":", ""))
+        if len(raw) != MAC_BYTES:
+            raise ValueError(f"{mac} is no MAC address")
+        target = ffi.new("uint8_t[]", pack(address))
+        code = lib.nd_app_set_peer(self.dispatcher.app, target, 0, ffi.new("uint8_t[]", raw))
+        self.dispatcher.check(code, f"cannot set the neighbour {address}")
+
+    # ---- what it is doing ----
+
+    @property
+    def held(self) -> int:
+        """Messages received and not given back, on all sockets."""
+        return lib.nd_app_held(self.dispatcher.app)
+
+    def counters(self, group: str) -> dict[str, int]:
+        """Counters of this process's core: `core`, `wire`, `ndp`, `homa` or `port`.
+
+        Raises:
+            ValueError: There is no such group.
+            NdpError: The core is in another process, or does not run that protocol.
+        """
+        if group not in GROUPS:
+            raise ValueError(f"no group {group!r} of counters; there are {', '.join(GROUPS)}")
+        table = ffi.new("struct nd_counters_table *[]", 1)
+        values = ffi.new("uint64_t[]", COUNTERS_MAX)
+        count = lib.nd_app_counters(
+            self.dispatcher.app, GROUPS[group], 0, table, values, COUNTERS_MAX
+        )
+        self.dispatcher.check(count, f"no counters of {group}")
+        texts = table[0].texts
+        return {ffi.string(texts[i].name).decode(): values[i] for i in range(count)}
+
+    def port_state(self) -> PortState:
+        """The state of this process's port.
+
+        Raises:
+            NdpError: The core is in another process.
+        """
+        state, mode = ffi.new("uint32_t *"), ffi.new("char[]", 64)
+        error = ffi.new("struct nd_error *")
+        code = lib.nd_app_port_state(self.dispatcher.app, 0, state, mode, error)
+        self.dispatcher.check(code, "no state of the port")
+        note = ffi.string(error.text).decode()
+        return PortState(STATES[state[0]], ffi.string(mode).decode(), note)
+
+    def audit(self) -> str | None:
+        """What is wrong inside the engines, or None. It looks at all they hold: for tests."""
+        wrong = lib.nd_app_audit(self.dispatcher.app)
+        return ffi.string(wrong).decode() if wrong else None
+
+    # ---- the end ----
+
+    def drain(self, timeout: float) -> bool:
+        """Waits until the connections that were closed are gone; false when some are left."""
+        until = time.monotonic() + timeout
+        while self.dispatcher.by_connection:
+            if time.monotonic() >= until:
+                return False
+            self.dispatcher.pause(until)
+        return True
+
+    @property
+    def closed(self) -> bool:
+        """True after close()."""
+        return self._closed
+
+    def close(self, drain: float = 0.5) -> None:
+        """Closes the stack: its sockets get Closed, RPCs are cancelled. Idempotent.
+
+        Args:
+            drain: Seconds to go on sending what closed sockets had queued.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if drain and not self.dispatcher.ended:
+                self.drain(drain)
+        except NdpError as error:
+            if error.errno not in (errno.EPIPE, errno.ECHILD):
+                raise
+        finally:
+            self.dispatcher.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_closed", True):
+            return
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        self.close(drain=0)
+
+    def __repr__(self) -> str:
+        return f"<Stack {self.name}{' closed' if self._closed else ''}>"
+
+
+_pairs = itertools.count(1)
+
+
+@contextmanager
+def memory_pair(
+    *, protocols: tuple[Protocol, ...] = ("ndp", "homa"), mtu: int = 0, receive_bytes: int = 0
+) -> Iterator[tuple[Stack, Stack]]:
+    """Two stacks in this process that are linked by shared memory: for tests and first tries.
+
+    Their addresses are 10.0.0.1 and 10.0.0.2; nothing leaves the process, no privilege is needed.
+
+    Args:
+        protocols: Engines to run.
+        mtu: Bytes of an IP packet on the link, 0: 1500.
+        receive_bytes: Memory for received messages, 0: 32 MiB.
+    """
+    name = f"pair-{os.getpid()}-{next(_pairs)}"
+    with (
+        _end(name, 1, protocols, mtu, receive_bytes) as first,
+        _end(name, 2, protocols, mtu, receive_bytes) as second,
+    ):
+        yield first, second
+
+
+def _end(
+    name: str, number: int, protocols: tuple[Protocol, ...], mtu: int, receive_bytes: int
+) -> Stack:
+    return Stack(
+        StackConfig(
+            name=name,
+            backend="memory",
+            address=f"10.0.0.{number}",
+            listen=number == 1,
+            protocols=protocols,
+            mtu=mtu,
+            receive_bytes=receive_bytes,
+        )
+    )
