@@ -6,13 +6,19 @@ import contextlib
 import logging
 import os
 import select
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pyroute2 import IPRoute, NetNS
+from pyroute2 import IPRoute
+from pyroute2 import netns as namespaces
+from pyroute2.netlink import NETLINK_ROUTE
 from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.rtnl import RTMGRP_DEFAULTS
+from pyroute2.netlink.rtnl.marshal import MarshalRtnl
 
 from switchd.plan import Forwarding, GroupPlan
 
@@ -39,6 +45,11 @@ _NEIGHBOUR_KNOWN = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80
 """Reachable, stale, delay, probe, noarp or permanent: the address is believed in."""
 _LINK_EVENTS = ("RTM_NEWLINK", "RTM_DELLINK")
 _ROUTE_EVENTS = ("RTM_NEWROUTE", "RTM_DELROUTE", "RTM_NEWNEIGH", "RTM_DELNEIGH")
+
+
+EVENT_BYTES_MAX = 65536
+BUFFER_BYTES = 4 * 2**20
+"""Of events that are not read yet. When it is full, everything is read anew."""
 
 
 class NetlinkMessage(Protocol):
@@ -128,9 +139,11 @@ class KernelWatcher:
         told = ""
         while not self._closed:
             try:
-                with self._open() as ipr:
+                self._enter()
+                # Two sockets: what happens during an answer would hide behind it.
+                with _event_socket() as events, IPRoute() as questions:
                     told = ""
-                    self._follow(ipr)
+                    self._follow(events, questions)
             except (OSError, NetlinkError) as error:
                 self.links.clear()
                 if str(error) != told:
@@ -139,28 +152,34 @@ class KernelWatcher:
             self.ready.set()
             self._sleep(RETRY_SECONDS)
 
-    def _open(self) -> IPRoute:
-        # Without O_CREAT: a namespace that is not there is not made.
-        return NetNS(self.netns, flags=0) if self.netns else IPRoute()
+    def _enter(self) -> None:
+        """Puts this thread, and it alone, into the namespace."""
+        if not self.netns:
+            return
+        path = self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{path} is not there; create it, or correct `netns`")
+        namespaces.setns(path, flags=0)
 
     def _sleep(self, seconds: float) -> None:
         if not self._closed:
             select.select([self._wake_read], [], [], seconds)
 
-    def _follow(self, ipr: IPRoute) -> None:
-        ipr.bind()
-        for message in ipr.get_links():
+    def _follow(self, events: socket.socket, questions: IPRoute) -> None:
+        for message in questions.get_links():
             self._link(message)
-        self._read_state(ipr)
+        self._read_state(questions)
         self.ready.set()
         stale_since = 0.0
         while not self._closed:
             timeout = SETTLE_SECONDS if stale_since else None
-            ready = select.select([ipr.fileno(), self._wake_read], [], [], timeout)[0]
-            if ipr.fileno() in ready and self._events(ipr.get()) and not stale_since:
-                stale_since = time.monotonic()
+            ready = select.select([events.fileno(), self._wake_read], [], [], timeout)[0]
+            if events.fileno() in ready:
+                data = events.recv(EVENT_BYTES_MAX)
+                if self._events(MarshalRtnl().parse(data)) and not stale_since:
+                    stale_since = time.monotonic()
             if stale_since and time.monotonic() - stale_since >= SETTLE_SECONDS:
-                self._read_state(ipr)
+                self._read_state(questions)
                 stale_since = 0.0
 
     def _events(self, messages: Iterable[NetlinkMessage]) -> bool:
@@ -223,6 +242,14 @@ class KernelWatcher:
         next_hops = hops if isinstance(hops, list) else [{"oif": message.get("oif")}]
         indices = [hop["oif"] for hop in next_hops]
         return tuple(self._names.get(index, "") for index in indices if isinstance(index, int))
+
+
+def _event_socket() -> socket.socket:
+    """A socket that hears of every change in this thread's namespace."""
+    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_ROUTE)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+    sock.bind((0, RTMGRP_DEFAULTS))
+    return sock
 
 
 def is_up(message: NetlinkMessage) -> bool:

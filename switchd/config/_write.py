@@ -59,7 +59,7 @@ def plain(item: object, *, defaults: bool = False) -> Table:
         if spec.name == "settings":
             table |= {dashed(key): entry for key, entry in value.items()}
         else:
-            table[dashed(spec.name)] = _value(kinds[spec.name], value, defaults=defaults)
+            table[dashed(spec.name)] = written_value(kinds[spec.name], value, defaults=defaults)
     return table
 
 
@@ -69,7 +69,7 @@ def _default(spec: dataclasses.Field[object]) -> object:
     return spec.default
 
 
-def _value(kind: object, value: object, *, defaults: bool) -> object:
+def written_value(kind: object, value: object, *, defaults: bool = False) -> object:
     kind = _kind_of(kind, value)
     if isinstance(value, bool | str):
         return value
@@ -82,10 +82,12 @@ def _value(kind: object, value: object, *, defaults: bool) -> object:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, tuple):
-        return [_value(get_args(kind)[0], entry, defaults=defaults) for entry in value]
+        return [written_value(get_args(kind)[0], entry, defaults=defaults) for entry in value]
     if isinstance(value, Mapping):
         inner = get_args(kind)[1]
-        return {str(key): _value(inner, entry, defaults=defaults) for key, entry in value.items()}
+        return {
+            str(key): written_value(inner, entry, defaults=defaults) for key, entry in value.items()
+        }
     if dataclasses.is_dataclass(value):
         return plain(value, defaults=defaults)
     return value
@@ -120,7 +122,7 @@ def _section(table: Table, keys: tuple[str, ...]) -> Iterator[str]:
     arrays = {key: items for key, value in table.items() if (items := _array_of_tables(value))}
     for key, value in table.items():
         if key not in tables and key not in arrays:
-            yield f"{_key(key)} = {_inline(value)}"
+            yield f"{_key(key)} = {inline(value)}"
     for key, inner in tables.items():
         here = (*keys, key)
         if not inner or any(not isinstance(value, dict) for value in inner.values()):
@@ -143,15 +145,15 @@ def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
 
 
-def _inline(value: object) -> str:
+def inline(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value).replace("\x7f", "\\u007f")
     if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
+        return f"[{', '.join(map(inline, value))}]"
     if isinstance(value, dict):
         return (
-            "{ " + ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items()) + " }"
+            "{ " + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + " }"
         )
     return str(value)

@@ -1,0 +1,166 @@
+"""What the kernel says of links, routes and neighbours, and what follows from it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack.testbed import why_unavailable
+from switchd._kernel import Kernel, KernelState, KernelWatcher, is_up, kernel_forwarding, prefix_of
+from switchd.config import from_table
+from switchd.plan import Forwarding, GroupPlan, build_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HEARD_SECONDS_MAX = 0.01
+"""From the kernel's change until the daemon knows of it."""
+
+SWITCH = {
+    "forwarding": "fib",
+    "netns": "x",
+    "port": {
+        "p1": {"backend": "packet", "device": "eth1", "netns": "x"},
+        "p2": {"backend": "packet", "device": "eth2", "netns": "x"},
+        "p3": {"backend": "packet", "device": "eth3", "netns": "y"},
+        "p4": {"backend": "memory", "device": "eth4"},
+    },
+}
+
+
+def test_routes_lead_to_the_ports_of_their_interfaces() -> None:
+    plan = build_plan(from_table({"switch": {"a": SWITCH}}, Path("/")))["a"]
+    state = KernelState(
+        routes={
+            "10.0.1.0/24": ("eth1",),
+            "10.0.2.0/24": ("eth1", "eth2"),
+            "10.0.3.0/24": ("eth1", "eth2"),
+            "10.0.4.0/24": ("eth2", "eth9"),
+            "10.0.5.0/24": ("eth3",),
+            "::/0": ("eth4",),
+        },
+        neighbours={"02:00:00:00:00:01": "eth1", "02:00:00:00:00:09": "eth9"},
+    )
+    assert kernel_forwarding(state, plan) == Forwarding(
+        groups=(GroupPlan("kernel:0", "flow", ("p1", "p2"), 1),),
+        addresses={"02:00:00:00:00:01": "p1"},
+        routes={
+            "10.0.1.0/24": "p1",
+            "10.0.2.0/24": "kernel:0",
+            "10.0.3.0/24": "kernel:0",
+            "10.0.4.0/24": "p2",
+        },
+    )
+
+
+def test_messages_are_understood() -> None:
+    assert is_up({"operstate": "UP", "flags": 0})
+    assert not is_up({"operstate": "LOWERLAYERDOWN", "flags": 0x41})
+    assert is_up({"operstate": "UNKNOWN", "flags": 0x41})
+    assert not is_up({"operstate": "UNKNOWN", "flags": 0x01})
+    assert prefix_of({"dst": "10.0.0.0", "dst_len": 8}, 2) == "10.0.0.0/8"
+    assert prefix_of({"dst_len": 0}, 2) == "0.0.0.0/0"
+    assert prefix_of({"dst_len": 0}, 10) == "::/0"
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+class Namespace:
+    """A network namespace for one test."""
+
+    def __init__(self) -> None:
+        self.name = f"ndsk{os.getpid()}{secrets.token_hex(2)}"
+
+    def ip(self, *words: str) -> None:
+        subprocess.run(["ip", "-n", self.name, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def namespace() -> Iterator[Namespace]:
+    reason = why_unavailable()
+    if reason:
+        pytest.skip(reason)
+    made = Namespace()
+    subprocess.run(["ip", "netns", "add", made.name], check=True, capture_output=True)
+    try:
+        yield made
+    finally:
+        subprocess.run(["ip", "netns", "del", made.name], check=True, capture_output=True)
+
+
+class Heard:
+    """What a watcher told."""
+
+    def __init__(self) -> None:
+        self.links: list[tuple[str, bool]] = []
+        self.states: list[KernelState] = []
+        self.event = threading.Event()
+
+    def link(self, _netns: str, name: str, up: bool) -> None:
+        self.links.append((name, up))
+        self.event.set()
+
+    def state(self, _netns: str, state: KernelState) -> None:
+        self.states.append(state)
+
+
+def test_the_kernel_is_followed(namespace: Namespace) -> None:
+    heard = Heard()
+    watcher = KernelWatcher(namespace.name, heard.link, heard.state)
+    try:
+        assert watcher.ready.wait(5)
+        namespace.ip("link", "add", "p1", "type", "veth", "peer", "name", "q1")
+        wait_for(lambda: watcher.links.get("p1") is False)
+        namespace.ip("link", "set", "q1", "up")
+        namespace.ip("link", "set", "p1", "up")
+        wait_for(lambda: watcher.links.get("p1"))
+        taken = []
+        for _ in range(3):
+            heard.event.clear()
+            began = time.perf_counter()
+            namespace.ip("link", "set", "q1", "down")
+            assert heard.event.wait(5)
+            taken.append(time.perf_counter() - began)
+            wait_for(lambda: watcher.links.get("p1") is False)
+            namespace.ip("link", "set", "q1", "up")
+            wait_for(lambda: watcher.links.get("p1"))
+        # The time of `ip` itself is in it.
+        assert min(taken) < HEARD_SECONDS_MAX + 0.1
+        namespace.ip("addr", "add", "10.9.0.1/24", "dev", "p1")
+        namespace.ip("route", "add", "10.8.0.0/16", "via", "10.9.0.2")
+        namespace.ip("neigh", "add", "10.9.0.2", "lladdr", "02:00:00:00:00:07", "dev", "p1")
+        wait_for(lambda: watcher.state.routes.get("10.8.0.0/16") == ("p1",))
+        wait_for(lambda: watcher.state.neighbours.get("02:00:00:00:00:07") == "p1")
+        namespace.ip("link", "del", "p1")
+        wait_for(lambda: "p1" not in watcher.links)
+        assert heard.links[-1][1] is False
+        wait_for(lambda: "10.8.0.0/16" not in watcher.state.routes)
+    finally:
+        watcher.close()
+
+
+def test_a_namespace_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchd._kernel.RETRY_SECONDS", 0.01)
+    heard = Heard()
+    kernel = Kernel(heard.link, heard.state)
+    try:
+        kernel.watch({"ndsk-nowhere"})
+        assert kernel.link("ndsk-nowhere", "p1") is None
+        assert kernel.state("ndsk-nowhere") == KernelState()
+        wait_for(lambda: not kernel.present("ndsk-nowhere", "p1"))
+        assert kernel.present("", "p1"), "nobody watches there: it is worth trying"
+        assert not Path("/run/netns/ndsk-nowhere").exists()
+    finally:
+        kernel.close()
