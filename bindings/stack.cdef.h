@@ -75,6 +75,8 @@ struct nd_stack_config {
 	...;
 };
 
+const char *nd_stack_unreachable_text(int reason);
+
 struct nd_app;
 struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
 struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error);

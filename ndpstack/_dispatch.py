@@ -90,9 +90,9 @@ class Waitable:
             self._waiters.remove(waiter)
 
     def ring(self, bell: int) -> None:
-        """From now on makes an eventfd readable while this may be ready."""
+        """From now on makes an eventfd readable while this may be ready; -1: none."""
         self._bell = bell
-        if self.is_ready():
+        if bell >= 0 and self.is_ready():
             os.eventfd_write(bell, 1)
 
     def hush(self) -> None:
@@ -220,27 +220,55 @@ class Dispatcher:
         """Hands over a command without payload; 0 or a negative error number."""
         return lib.nd_app_tell(self.app, protocol, kind, port, identity, message, key, deadline)
 
-    def ask_core(self, payload: bytes, peer: int) -> Event:
-        """Has the core turn an address into a handle, or the handle into an address."""
+    def begin_ask(self, payload: bytes, peer: int) -> tuple[Answer, int]:
+        """Asks the core for the handle of an address, or the address of a handle.
+
+        Returns:
+            What to wait for, and the key to forget when it is done.
+        """
         answer = Answer()
         key = self.new_key(answer)
-        try:
-            self.check(
-                lib.nd_app_send(
-                    self.app, lib.ND_PROTO_OTHER, lib.ND_STACK_COMMAND_PEER, 0, peer, 0, 0, key,
-                    0, payload, len(payload),
-                ),
-                "cannot ask the core",
-            )  # fmt: skip
-            self.wait(answer, time.monotonic() + CORE_PATIENCE_S)
-        finally:
+        code = lib.nd_app_send(
+            self.app,
+            lib.ND_PROTO_OTHER,
+            lib.ND_STACK_COMMAND_PEER,
+            0,
+            peer,
+            0,
+            0,
+            key,
+            0,
+            payload,
+            len(payload),
+        )
+        if code < 0:
             self.by_key.pop(key, None)
+            raise make_error(-code, "cannot ask the core")
+        return answer, key
+
+    def finish_ask(self, answer: Answer, key: int) -> Event:
+        """The core's answer.
+
+        Raises:
+            NdpError: There is none, or it is no.
+        """
+        self.by_key.pop(key, None)
         event = answer.event
         if event is None:
             raise make_error(errno.ETIMEDOUT, "the core does not answer")
         if event.kind == lib.ND_EVENT_FAILED:
-            raise make_error(-event.error, "cannot resolve the peer")
+            reason = ffi.string(lib.nd_stack_unreachable_text(event.detail)).decode()
+            raise make_error(-event.error, "cannot resolve the peer", remedy=f"{reason}.")
         return event
+
+    def ask_core(self, payload: bytes, peer: int) -> Event:
+        """Asks as begin_ask(), and waits for the answer."""
+        answer, key = self.begin_ask(payload, peer)
+        try:
+            self.wait(answer, time.monotonic() + CORE_PATIENCE_S)
+        finally:
+            self.by_key.pop(key, None)
+        return self.finish_ask(answer, key)
 
     def nudge(self) -> None:
         """Has the core make an event, after all those of commands before."""
@@ -420,6 +448,10 @@ class Dispatcher:
         """For poll(2): readable when there are events; from now on it is kept armed."""
         self._polled = True
         self.settle()
+        return self.raw_descriptor()
+
+    def raw_descriptor(self) -> int:
+        """The descriptor; whoever uses it keeps it armed by settle() and poll()."""
         return lib.nd_app_descriptor(self.app)
 
     def pause(self, until: float | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import errno
-import weakref
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
@@ -41,6 +41,9 @@ SERVER_PORT_MAX: Final = 0x7FFF
 
 GRACE_S: Final = 0.25
 """The core reports a missed deadline itself, with the state; only a dead core needs more."""
+
+CANCEL_PATIENCE_S: Final = 0.05
+"""The core takes a request within microseconds; later its id arrives with other events."""
 
 STATES: Final = {
     1: "request on its way",
@@ -127,7 +130,14 @@ class Call(Waitable):
 
     def cancel(self) -> bool:
         """Gives up; the server is told. False when it had ended already."""
-        return self.end(errno.ECANCELED, "cancelled here")
+        if not self.end(errno.ECANCELED, "cancelled here"):
+            return False
+        until = time.monotonic() + CANCEL_PATIENCE_S
+        while not self._id and self._key in self._dispatcher.by_key and not self._dispatcher.ended:
+            self._dispatcher.pause(until)  # The core is about to say what to cancel.
+            if time.monotonic() > until:
+                break
+        return True
 
     def end(self, code: int, state: str) -> bool:
         """Ends it here with an error; the core and the server forget it."""
@@ -170,43 +180,51 @@ class Call(Waitable):
         self.wake()
 
 
-class _Served:
-    """The dispatcher's end of an RPC that is served here; it outlives the Rpc."""
+class Served(Waitable):
+    """The dispatcher's end of an RPC that is served here; ready when its client has given up."""
 
     __slots__ = ("_dispatcher", "failed", "id")
 
     def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
+        super().__init__()
         self._dispatcher = dispatcher
         self.id = identity
         self.failed = 0
         dispatcher.by_rpc[identity] = self
 
     def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
         del again
         self._dispatcher.by_rpc.pop(self.id, None)
         if event.kind == lib.ND_EVENT_FAILED:
             self.failed = -event.error
             self.cancel()  # The core may have refused the reply, and the client waits.
+            self.wake()
+
+    def is_ready(self) -> bool:
+        return self.failed != 0
 
     def cancel(self) -> None:
+        """Ends it without a reply."""
         self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self.id)
 
     def on_end(self) -> None:
         self.failed = errno.EBADF
+        self.wake()
 
 
-class Rpc:
-    """A request that a server got: reply to it once.
+class Request:
+    """A request that a server got: what blocking and asyncio servers have in common.
 
     One that is dropped without a reply is cancelled, so that its client does not wait in vain.
     """
 
-    __slots__ = ("_data", "_done", "_event", "_served", "_socket", "peer")
+    __slots__ = ("_data", "_done", "_event", "_socket", "peer", "served")
 
-    def __init__(self, socket: HomaSocket, event: Event, served: _Served) -> None:
+    def __init__(self, socket: HomaSocket, event: Event, served: Served) -> None:
         self._socket = socket
         self._event = event
-        self._served = served
+        self.served: Final = served
         self._data: memoryview | None = None
         self._done = False
         self.peer: Final = Peer(socket.dispatcher, event.peer)
@@ -226,29 +244,12 @@ class Rpc:
     @property
     def cancelled(self) -> bool:
         """True when the client has given up, or is gone: a reply would go nowhere."""
-        return self._served.failed != 0
+        return self.served.failed != 0
 
     @property
     def replied(self) -> bool:
         """True after reply() or cancel()."""
         return self._done
-
-    def reply(self, data: Buffer, *, timeout: Timeout = UNSET) -> None:
-        """Sends the reply, waiting for room; nothing happens when the client has given up.
-
-        Args:
-            data: Any contiguous buffer; it is copied, and free when the call returns.
-            timeout: Seconds to wait for room.
-
-        Raises:
-            Closed: There was a reply before, or the socket is closed.
-            MessageTooLong: The text names the limit.
-            Timeout: There was no room in time; reply again or cancel.
-        """
-        message = self.prepare(data)
-        until = self._socket.until(timeout)
-        while (code := self.try_reply(*message)) < 0:
-            self._socket.make_room(code, until)
 
     def prepare(self, data: Buffer) -> tuple[bytes | _core.Pointer[bytes], int]:
         """Checks that a reply can be sent; returns it as try_reply() takes it."""
@@ -273,7 +274,7 @@ class Rpc:
         """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
         if not self._done:
             self._done = True
-            self._served.cancel()
+            self.served.cancel()
 
     def __enter__(self) -> Self:
         return self
@@ -285,6 +286,29 @@ class Rpc:
         if self._data is None:
             drop(self._socket.dispatcher.app, self._event)
         self.cancel()
+
+
+class Rpc(Request):
+    """A request that a server got: reply to it once."""
+
+    __slots__ = ()
+
+    def reply(self, data: Buffer, *, timeout: Timeout = UNSET) -> None:
+        """Sends the reply, waiting for room; nothing happens when the client has given up.
+
+        Args:
+            data: Any contiguous buffer; it is copied, and free when the call returns.
+            timeout: Seconds to wait for room.
+
+        Raises:
+            Closed: There was a reply before, or the socket is closed.
+            MessageTooLong: The text names the limit.
+            Timeout: There was no room in time; reply again or cancel.
+        """
+        message = self.prepare(data)
+        until = self._socket.until(timeout)
+        while (code := self.try_reply(*message)) < 0:
+            self._socket.make_room(code, until)
 
 
 class HomaSocket(Socket):
@@ -382,7 +406,7 @@ class HomaSocket(Socket):
             raise ValueError(
                 f"port {port} is not in 1..{SERVER_PORT_MAX}: those above are clients'"
             )
-        service = Service(self, port)
+        service = Service(self.dispatcher, port)
         try:
             listen(self.dispatcher, HOMA, port)
         except BaseException:
@@ -410,9 +434,9 @@ class HomaSocket(Socket):
         while True:
             self.wait_for(service, until, "no request came")
             self.check_open()
-            rpc = service.take()
-            if rpc is not None:
-                return rpc
+            taken = service.take()
+            if taken is not None:
+                return Rpc(self, *taken)
 
     def __iter__(self) -> Iterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -438,11 +462,10 @@ class HomaSocket(Socket):
 class Service(Waitable):
     """Requests that came to a port and wait for the application."""
 
-    def __init__(self, socket: HomaSocket, port: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, port: int) -> None:
         super().__init__()
-        self._socket = weakref.ref(socket)
-        self._dispatcher = socket.dispatcher
-        self._queue: collections.deque[tuple[Event, _Served]] = collections.deque()
+        self._dispatcher = dispatcher
+        self._queue: collections.deque[tuple[Event, Served]] = collections.deque()
         self._closed = False
         self.port: Final = port
         if self._dispatcher.by_port.setdefault(port, self) is not self:
@@ -452,13 +475,12 @@ class Service(Waitable):
         """True when there is a request to take, or never will be."""
         return bool(self._queue) or self._closed
 
-    def take(self) -> Rpc | None:
+    def take(self) -> tuple[Event, Served] | None:
         """The next request whose client has not given up, or None."""
-        socket = self._socket()
-        while self._queue and socket is not None:
+        while self._queue:
             event, served = self._queue.popleft()
             if not served.failed:
-                return Rpc(socket, event, served)
+                return event, served
             drop(self._dispatcher.app, event)
         return None
 
@@ -466,7 +488,7 @@ class Service(Waitable):
         """From the dispatcher."""
         if again and event.id in self._dispatcher.by_rpc:
             return
-        self._queue.append((event, _Served(self._dispatcher, event.id)))
+        self._queue.append((event, Served(self._dispatcher, event.id)))
         self.wake()
 
     def on_end(self) -> None:

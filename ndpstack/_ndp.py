@@ -70,7 +70,7 @@ class Connection(Waitable):
 
     def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int) -> None:
         super().__init__()
-        self._dispatcher = dispatcher
+        self.dispatcher: Final = dispatcher
         self._inbox: collections.deque[Event] = collections.deque()
         self._early: dict[int, Event] = {}
         self._next = 0
@@ -107,29 +107,29 @@ class Connection(Waitable):
         """The application is done with it: what is queued is still sent, what comes is dropped."""
         self._abandoned = True
         for event in [*self._inbox, *self._early.values()]:
-            drop(self._dispatcher.app, event)
+            drop(self.dispatcher.app, event)
         self._inbox.clear()
         self._early.clear()
         if self.ended is None:
-            self._dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
+            self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
 
     def reset(self) -> None:
         """Drops everything and tells the peer."""
-        self._dispatcher.tell(NDP, lib.ND_COMMAND_RESET, identity=self.id)
+        self.dispatcher.tell(NDP, lib.ND_COMMAND_RESET, identity=self.id)
 
     # ---- from the dispatcher ----
 
     def opened(self, identity: int) -> None:
         """It has an id from now on."""
         self.id = identity
-        self._dispatcher.by_connection[identity] = self
+        self.dispatcher.by_connection[identity] = self
 
     def on_event(self, event: Event, again: bool) -> None:
         kind = event.kind
         if kind == lib.ND_EVENT_MESSAGE:
             self._arrived(event, again)
         elif kind == lib.ND_EVENT_CLOSED:
-            self._dispatcher.by_connection.pop(self.id, None)
+            self.dispatcher.by_connection.pop(self.id, None)
             self._end(-event.error, STATES.get(event.detail, ""))
         elif kind in (lib.ND_EVENT_SENT, lib.ND_EVENT_FAILED) and not again:
             self._settled(event)
@@ -137,7 +137,7 @@ class Connection(Waitable):
     def _arrived(self, event: Event, again: bool) -> None:
         if self._abandoned:
             if not again:
-                drop(self._dispatcher.app, event)
+                drop(self.dispatcher.app, event)
             return
         if not self.ordered:
             if not (again and self._inbox and self._inbox[-1].message == event.message):
@@ -175,12 +175,14 @@ class Connection(Waitable):
 class Opening(Waitable):
     """A CONNECT under way."""
 
-    __slots__ = ("_connection", "_error")
+    __slots__ = ("_connection", "_error", "_given_up", "key")
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()
         self._connection = connection
         self._error = 0
+        self._given_up = False
+        self.key: Final = connection.dispatcher.new_key(self)
 
     def is_ready(self) -> bool:
         return self._connection.id != 0 or self._error != 0
@@ -191,10 +193,20 @@ class Opening(Waitable):
             peer = f"{self._connection.peer.text()}:{self._connection.port}"
             raise make_error(self._error, "cannot connect", peer=peer)
 
+    def give_up(self) -> None:
+        """Nobody waits any more: what is opened is closed at once."""
+        self._given_up = True
+        if self._connection.id:
+            self._connection.abandon(0)
+
     def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
         del again
+        self._connection.dispatcher.by_key.pop(self.key, None)
         if event.kind == lib.ND_EVENT_OPENED:
             self._connection.opened(event.id)
+            if self._given_up:
+                self._connection.abandon(0)
         elif event.error:
             self._error = -event.error
         self.wake()
@@ -344,36 +356,36 @@ class NdpSocket(Socket):
         Raises:
             LimitReached: The core has as many connections as it may.
         """
-        connection, opening, key = self.prepare_connect(address, priority)
+        connection, opening = self.prepare_connect(address, priority)
         try:
             self.dispatcher.wait(opening, time.monotonic() + CORE_PATIENCE_S)
-        finally:
-            self.finish_connect(connection, opening, key)
+        except BaseException:
+            opening.give_up()
+            raise
+        self.finish_connect(connection, opening)
 
-    def prepare_connect(self, address: Address, priority: int) -> tuple[Connection, Opening, int]:
-        """Asks the core for a connection; what to wait for, and the key of its events."""
+    def prepare_connect(self, address: Address, priority: int) -> tuple[Connection, Opening]:
+        """Asks the core for a connection; and what to wait for."""
         self._check_unused()
         peer, port = self.peer_of(address)
         check_priority(priority)
         connection = Connection(self.dispatcher, peer, port)
         connection.ordered = self._ordered
         opening = Opening(connection)
-        key = self.dispatcher.new_key(opening)
         code = lib.nd_app_send(
-            self.dispatcher.app, NDP, lib.ND_COMMAND_CONNECT, priority, peer.handle, port, 0, key,
-            0, b"", 0,
+            self.dispatcher.app, NDP, lib.ND_COMMAND_CONNECT, priority, peer.handle, port, 0,
+            opening.key, 0, b"", 0,
         )  # fmt: skip
         if code < 0:
-            self.dispatcher.by_key.pop(key, None)
+            self.dispatcher.by_key.pop(opening.key, None)
             raise make_error(-code, "cannot connect")
-        return connection, opening, key
+        return connection, opening
 
-    def finish_connect(self, connection: Connection, opening: Opening, key: int) -> None:
+    def finish_connect(self, connection: Connection, opening: Opening) -> None:
         """Takes the connection over once the core has answered."""
         opening.check()
         if connection.id == 0:
             raise make_error(errno.ETIMEDOUT, "the core does not answer")
-        self.dispatcher.by_key.pop(key, None)
         self._connection = connection
 
     def _check_unused(self) -> None:

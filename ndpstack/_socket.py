@@ -92,6 +92,7 @@ class Socket:
         self._closed = False
         self._poll: select.epoll | None = None
         self._bell = -1
+        self._polled: Waitable | None = None
 
     # ---- timeouts ----
 
@@ -140,6 +141,7 @@ class Socket:
             self._poll.register(self._bell, select.EPOLLIN)
             self._poll.register(self.dispatcher.descriptor(), select.EPOLLIN)
             target.ring(self._bell)
+            self._polled = target
         return self._poll.fileno()
 
     # ---- sending ----
@@ -189,10 +191,15 @@ class Socket:
         if not self._closed:
             self._closed = True
             self._end()
-            if self._poll is not None:
-                self._poll.close()
-                os.close(self._bell)
-                self._bell = -1
+            self._stop_polling()
+
+    def _stop_polling(self) -> None:
+        if self._poll is None or self._polled is None:
+            return
+        self._polled.ring(-1)
+        self._poll.close()
+        os.close(self._bell)
+        self._bell = -1
 
     def _end(self) -> None:
         raise NotImplementedError

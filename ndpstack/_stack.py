@@ -260,12 +260,21 @@ class Stack:
             ValueError: It is no IP address.
             Unreachable: There is no way to it.
         """
-        peer = self._peers.get(address)
+        peer = self.known_peer(address)
         if peer is None:
             event = self.dispatcher.ask_core(pack(address), 0)
-            if len(self._peers) >= PEERS_CACHED:
-                self._peers.clear()
-            peer = self._peers[address] = Peer(self.dispatcher, event.peer, address)
+            peer = self.keep_peer(address, event.peer)
+        return peer
+
+    def known_peer(self, address: str) -> Peer | None:
+        """The peer if it has been resolved."""
+        return self._peers.get(address)
+
+    def keep_peer(self, address: str, handle: int) -> Peer:
+        """Remembers what the core has answered."""
+        if len(self._peers) >= PEERS_CACHED:
+            self._peers.clear()
+        peer = self._peers[address] = Peer(self.dispatcher, handle, address)
         return peer
 
     def set_neighbour(self, address: str, mac: str) -> None:

@@ -1,0 +1,116 @@
+"""One event loop's part in a stack: it is woken by the descriptor and takes a batch at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ndpstack._dispatch import Dispatcher, Waitable
+
+
+class LoopDriver:
+    """Feeds one dispatcher from one event loop, as long as sockets are open there."""
+
+    def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
+        self._dispatcher = dispatcher
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._descriptor = dispatcher.raw_descriptor()
+        self._users = 0
+        self._again: asyncio.Handle | None = None
+
+    def acquire(self) -> None:
+        """A socket of this loop is opened."""
+        self._users += 1
+        if self._users == 1:
+            self._dispatcher.loops.append(self)
+            self._loop.add_reader(self._descriptor, self._on_readable)
+            self._dispatcher.settle()
+
+    def release(self) -> None:
+        """A socket of this loop is closed."""
+        self._users -= 1
+        if self._users == 0:
+            self._dispatcher.loops.remove(self)
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self._descriptor)
+            for other in self._dispatcher.loops:
+                other.kick()  # This loop may have left events that it was about to take.
+
+    def kick(self) -> None:
+        """Has the loop look for events soon; from any thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._on_readable)
+
+    def _on_readable(self) -> None:
+        """Takes one batch; the rest is for the next turn, so that other tasks get theirs."""
+        if self._dispatcher.poll() and self._again is None:
+            self._again = self._loop.call_soon(self._next_batch)
+
+    def _next_batch(self) -> None:
+        self._again = None
+        self._on_readable()
+
+    def check_loop(self) -> None:
+        """Raises RuntimeError when another loop runs than the one this belongs to."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
+
+    async def wait(self, target: Waitable) -> None:
+        """Suspends the task until the target is ready.
+
+        Raises:
+            NdpError: The stack has ended.
+        """
+        while not target.is_ready():
+            self._dispatcher.check_alive()
+            future: asyncio.Future[None] = self._loop.create_future()
+            waiter = _Wake(self._loop, self._thread, future)
+            target.add_waiter(waiter)
+            try:
+                if target.is_ready():
+                    return
+                await future
+            finally:
+                target.remove_waiter(waiter)
+
+
+class _Wake:
+    """Completes a future from whatever thread the dispatcher runs in."""
+
+    __slots__ = ("_future", "_loop", "_thread")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, thread: int, future: asyncio.Future[None]
+    ) -> None:
+        self._loop = loop
+        self._thread = thread
+        self._future = future
+
+    def __call__(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._complete()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._complete)
+
+    def _complete(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+
+_drivers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Dispatcher, LoopDriver]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def driver_of(dispatcher: Dispatcher) -> LoopDriver:
+    """The driver of a dispatcher in the running loop."""
+    loop = asyncio.get_running_loop()
+    of_loop = _drivers.setdefault(loop, {})
+    driver = of_loop.get(dispatcher)
+    if driver is None:
+        driver = of_loop[dispatcher] = LoopDriver(dispatcher, loop)
+    return driver

@@ -1,0 +1,213 @@
+"""NDP sockets: connections, order, leases, backpressure and the ways a connection ends."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ndpstack
+from ndpstack import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Pair = tuple[ndpstack.Stack, ndpstack.Stack]
+PORT = 5000
+
+
+@contextmanager
+def listening(stack: ndpstack.Stack) -> Iterator[ndpstack.NdpSocket]:
+    with ndpstack.NdpSocket(stack) as listener:
+        listener.bind(PORT)
+        listener.listen()
+        yield listener
+
+
+@contextmanager
+def connected(pair: Pair) -> Iterator[tuple[ndpstack.NdpSocket, ndpstack.NdpSocket]]:
+    """The accepted and the connecting end."""
+    with listening(pair[0]) as listener, ndpstack.NdpSocket(pair[1]) as client:
+        client.connect((pair[0].address, PORT))
+        client.send(b"first")
+        with listener.accept(timeout=5) as server:
+            assert bytes(server.recv(timeout=5)) == b"first"
+            yield server, client
+
+
+@pytest.mark.parametrize("size", [0, 1, 1399, 1400, 1401, 4096, 4097, 100_000, 3_000_000])
+def test_messages_of_any_size_arrive_both_ways(pair: Pair, size: int) -> None:
+    """T8."""
+    data = (bytes(range(256)) * (size // 256 + 1))[:size]
+    with connected(pair) as (server, client):
+        client.send(data)
+        assert bytes(server.recv(timeout=10)) == data
+        server.send(data)
+        assert bytes(client.recv(timeout=10)) == data
+        client.flush(timeout=5)
+
+
+def test_messages_arrive_in_order(pair: Pair) -> None:
+    """Short ones overtake long ones on the wire; the reader does not see it."""
+    with connected(pair) as (server, client):
+        sizes = [500_000 if i % 5 == 0 else 10 for i in range(100)]
+        sender = threading.Thread(
+            target=send_all, args=(client, [i.to_bytes(4) + bytes(n) for i, n in enumerate(sizes)])
+        )
+        sender.start()
+        got = [int.from_bytes(server.recv(timeout=20)[:4]) for _ in sizes]
+        sender.join(timeout=5)
+        assert got == list(range(100))
+
+
+def test_recv_into_copies_into_any_buffer(pair: Pair) -> None:
+    with connected(pair) as (server, client):
+        client.send(b"abcdef")
+        target = bytearray(10)
+        assert server.recv_into(target, timeout=5) == 6
+        assert target == b"abcdef\0\0\0\0"
+        client.send(bytes(20))
+        with pytest.raises(errors.MessageTooLong, match="20 bytes, the buffer takes 10"):
+            server.recv_into(target, timeout=5)
+        assert pair[0].held == 0
+
+
+def test_the_end_comes_after_the_last_message(pair: Pair) -> None:
+    with connected(pair) as (server, client):
+        for i in range(20):
+            client.send(bytes([i]))
+        client.close()
+        assert [message[0] for message in server] == list(range(20))
+        with pytest.raises(EOFError):
+            server.recv(timeout=1)
+
+
+def test_a_reset_drops_and_tells(pair: Pair) -> None:
+    with connected(pair) as (server, client):
+        client.reset()
+        with pytest.raises(errors.Reset):
+            server.recv(timeout=5)
+        with pytest.raises(errors.Reset):
+            server.send(b"x")
+
+
+def test_nobody_listens(pair: Pair) -> None:
+    with ndpstack.NdpSocket(pair[1]) as client:
+        client.connect((pair[0].address, PORT))
+        client.send(b"x")
+        with pytest.raises(errors.Refused):
+            client.recv(timeout=5)
+        with pytest.raises(errors.NdpError):
+            client.flush(timeout=5)
+
+
+def test_a_slow_reader_stops_its_sender_and_loses_nothing(pair: Pair) -> None:
+    """Backpressure: the receive memory is bounded, so send() comes to wait, and goes on later."""
+    message = bytes(1_000_000)
+    with connected(pair) as (server, client):
+        sent = 0
+        try:
+            while True:
+                client.send(message, timeout=0.3)
+                sent += 1
+        except errors.Timeout:
+            pass  # The loop has no other end.
+        assert 10 < sent < 100
+        for _ in range(sent):
+            assert len(server.recv(timeout=10)) == len(message)
+        client.flush(timeout=10)
+
+
+def test_a_slow_connection_does_not_stop_another(pair: Pair) -> None:
+    with connected(pair) as (_, slow), ndpstack.NdpSocket(pair[0]) as listener:
+        for _ in range(60):
+            slow.send(bytes(1000))
+        listener.bind(PORT + 1)
+        listener.listen()
+        with ndpstack.NdpSocket(pair[1]) as quick:
+            quick.connect((pair[0].address, PORT + 1))
+            quick.send(b"now")
+            with listener.accept(timeout=5) as server:
+                assert bytes(server.recv(timeout=5)) == b"now"
+
+
+def test_a_late_message_ends_an_ordered_connection(pair: Pair) -> None:
+    """There is no hole that a reader would not hear of."""
+    with connected(pair) as (server, client):
+        del server
+        for _ in range(70):  # More than the window of unread messages.
+            client.send(bytes(100), deadline=0.2)
+        with pytest.raises(errors.NdpError):
+            client.flush(timeout=5)
+
+
+def test_timeouts_raise(pair: Pair) -> None:
+    """T47, and the non-blocking mode."""
+    with connected(pair) as (server, client):
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError):
+            server.recv(timeout=0.05)
+        assert time.monotonic() - begin >= 0.05
+        client.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            client.recv()
+
+
+def test_descriptors_tell_of_messages_whoever_took_them(pair: Pair) -> None:
+    """HM#61: select() wakes for a message that another socket's call has taken from the core."""
+    with connected(pair) as (server, client), connected_again(pair) as (other, other_client):
+        for socket in (server, other):
+            socket.settimeout(0)
+        descriptors = [server.fileno(), other.fileno()]
+        assert select.select(descriptors, [], [], 0.05)[0] == []
+        client.send(b"one")
+        other_client.send(b"two")
+        assert bytes(recv_when_readable(other)) == b"two"
+        assert bytes(recv_when_readable(server)) == b"one"
+        for socket in (server, other):
+            with pytest.raises(BlockingIOError):
+                socket.recv()
+        assert select.select(descriptors, [], [], 0.05)[0] == []
+        client.send(b"three")
+        assert bytes(recv_when_readable(server)) == b"three"
+
+
+def send_all(socket: ndpstack.NdpSocket, messages: list[bytes]) -> None:
+    for message in messages:
+        socket.send(message)
+
+
+@contextmanager
+def connected_again(pair: Pair) -> Iterator[tuple[ndpstack.NdpSocket, ndpstack.NdpSocket]]:
+    with ndpstack.NdpSocket(pair[0]) as listener, ndpstack.NdpSocket(pair[1]) as client:
+        listener.bind(PORT + 1)
+        listener.listen()
+        client.connect((pair[0].address, PORT + 1))
+        client.send(b"first")
+        with listener.accept(timeout=5) as server:
+            assert bytes(server.recv(timeout=5)) == b"first"
+            yield server, client
+
+
+def recv_when_readable(socket: ndpstack.NdpSocket) -> memoryview:
+    """The next message, by select(); waking for nothing is part of the contract."""
+    for _ in range(100):
+        assert select.select([socket.fileno()], [], [], 5)[0]
+        try:
+            return socket.recv()
+        except BlockingIOError:
+            continue
+    raise AssertionError("readable a hundred times, and no message")
+
+
+def test_closing_from_another_thread_ends_a_wait(pair: Pair) -> None:
+    with connected(pair) as (server, _):
+        timer = threading.Timer(0.1, server.close)
+        timer.start()
+        with pytest.raises(errors.Closed):
+            server.recv(timeout=10)
+        timer.join()
