@@ -85,12 +85,6 @@ static void draw_topology(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->delay_ns = PICK(rng, 50, 500, 500, 1000, 5000, 20000, 200000);
 	o->mtu = PICK(rng, 576, 1500, 1500, 1500, 4000, ND_SWARM_MTU_MAX);
 	o->discipline = PICK(rng, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6, 7);
-	/*
-	 * P4 serves headers strictly first. On a path much slower than the hosts pulls alone then
-	 * fill it with headers for ever; that is what the paper's 10:1 is for.
-	 */
-	if (o->discipline == ND_SWARM_QUEUE_P4)
-		o->core_percent = o->slow_path_percent = 100;
 	o->buffer_packets = PICK(rng, 2, 4, 8, 8, 16, 64);
 	o->shared_buffer = nd_rng_below(rng, 6) == 0;
 	o->return_to_sender = nd_rng_below(rng, 2);

@@ -41,6 +41,20 @@ TEST(homa_seed_812__busy_servers_looked_dead)
 		  " cancel_percent=2 config=1633459238");
 }
 
+/* A message lacked one packet that the rhythm of a FIFO always trimmed; the others had no room. */
+TEST(ndp_seed_2236__pulls_by_arrival_fed_a_storm)
+{
+	swarm_run(ND_SWARM_NDP, 2236,
+		  "core_percent=50 discipline=3 buffer_packets=2 arena=1 reset_percent=1"
+		  " close_percent=1");
+}
+
+/* Without memory for the next message, the pulls for one that had begun were not repeated. */
+TEST(ndp_seed_309__want_of_memory_stopped_what_had_begun)
+{
+	swarm_run(ND_SWARM_NDP, 309, "slow_path_percent=50 arena=1");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

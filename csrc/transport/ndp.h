@@ -30,6 +30,9 @@ struct nd_ndp_config {
 	uint32_t window_packets; /* most packets between the oldest unacknowledged and the newest:
 				  * a power of two, 64..1024, no smaller than the peers' */
 	nd_ns pull_slack_ns;     /* a late pull may be made up for by this much */
+	uint32_t futile_max;     /* arrivals in a row that cannot be kept (trimmed, no memory), after
+				  * which a connection's pulls go one in repull_ns: a path that
+				  * headers alone fill would otherwise be fed with them for ever */
 	bool ack_carries_pull;   /* a pull that is due at once rides on the ACK (R-NTP-15) */
 	bool nack_carries_pull;  /* ... and on the NACK: retransmit now (R-NTP-16) */
 
@@ -99,6 +102,7 @@ enum nd_ndp_state {
 	X(pulls_sent, "PULL packets sent, pulls on ACKs and NACKs not included.") \
 	X(pulls_carried, "Pulls that rode on an ACK or a NACK.") \
 	X(pulls_repeated, "PULL packets repeated because the last one brought nothing.") \
+	X(pulls_put_off, "Pulls put off because nothing that arrived could be kept.") \
 	X(pulls_removed, "Queued pulls removed because the last packet had arrived.") \
 	X(closes_sent, "CLOSE packets sent.") \
 	X(acks_received, "ACK packets received.") \

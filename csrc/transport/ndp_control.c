@@ -123,18 +123,21 @@ bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
 	return true;
 }
 
+void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	connection->pulled++;
+	connection->active = now;
+	connection->repulls = 0;
+	nd_ndp_control_pull(ndp, connection);
+}
+
 void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now)
 {
 	while (!nd_ndp_control_is_full(ndp)) {
 		uint32_t slot = nd_pull_take(&ndp->pull, now);
-		struct nd_ndp_connection *connection;
 
 		if (slot == ND_NONE)
 			return;
-		connection = nd_ndp_connection_at(ndp, slot);
-		connection->pulled++;
-		connection->active = now;
-		connection->repulls = 0;
-		nd_ndp_control_pull(ndp, connection);
+		nd_ndp_control_release(ndp, nd_ndp_connection_at(ndp, slot), now);
 	}
 }

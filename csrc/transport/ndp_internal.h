@@ -168,6 +168,8 @@ struct nd_ndp_connection {
 	uint32_t delivered;    /* list of messages not yet released */
 	uint32_t withheld;     /* pulls that wait for memory ... */
 	uint32_t withheld_bytes; /* ... and what they would release */
+	uint16_t futile;       /* arrivals in a row that could not be kept, saturating */
+	uint16_t put_off;      /* pulls not sent because of that */
 	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
 	uint64_t numbers_done; /* bit i: message number_base + i is */
 	uint64_t numbers_open; /* ... has a record: it arrives or is not released */
@@ -188,7 +190,7 @@ struct nd_ndp_connection {
 	nd_ns timer;         /* armed for, ND_NEVER when not */
 	nd_ns alive;         /* last sign of the peer, or when we began to wait for it */
 	nd_ns progress;      /* last answer or pull that was new, or packet that asked for one */
-	nd_ns active;        /* last arrival or pull of the receiving direction */
+	nd_ns active;        /* last arrival (not futile) or pull of the receiving direction */
 	nd_ns linger;        /* CLOSE's deadline; in time-wait: its end */
 	nd_ns message_deadline; /* no message's is earlier */
 	uint8_t repulls;     /* in a row */
@@ -473,6 +475,12 @@ void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now);
 /* ---- ndp_receive.c ---- */
 
 void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now);
+/* True when nothing that arrives can be kept: pulls go by time then, not by arrivals. */
+static inline bool nd_ndp_receive_is_futile(const struct nd_ndp *ndp,
+					    const struct nd_ndp_connection *connection)
+{
+	return connection->futile > ndp->config.futile_max;
+}
 /* True when the peer still has to send something that it may send. */
 bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection);
 /* One pull for an arrival of wire_bytes, unless nothing is missing. */
@@ -490,6 +498,8 @@ void nd_ndp_control_close(struct nd_ndp *ndp, const struct nd_ndp_connection *co
 /* CLOSE to a packet of a connection that does not exist. */
 void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, uint32_t reason);
 bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet);
+/* A PULL that releases one packet more. */
+void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now);
 /* Releases the pulls that are due. */
 void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now);
 static inline bool nd_ndp_control_is_full(const struct nd_ndp *ndp)

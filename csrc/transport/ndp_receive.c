@@ -46,34 +46,67 @@ static void mark_arrived(const struct nd_ndp *ndp, struct nd_ndp_connection *con
 
 /* ---- credit ---- */
 
+/* Nothing can be kept, and nothing that has begun can end: what arrives is not worth a pull. */
+static bool is_starved(const struct nd_ndp_connection *connection)
+{
+	return connection->blocked && connection->incoming == ND_NONE;
+}
+
+static void withhold(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     uint32_t wire_bytes)
+{
+	if (connection->withheld == ndp->config.window_packets)
+		return;
+	connection->withheld++;
+	connection->withheld_bytes += wire_bytes;
+}
+
+static void put_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	ndp->counters.pulls_put_off++;
+	if (connection->put_off < ndp->config.window_packets)
+		connection->put_off++;
+}
+
+static void queue_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		       uint32_t wire_bytes, nd_ns now)
+{
+	uint32_t slot = nd_ndp_slot(ndp, connection);
+
+	if (nd_pull_count(&ndp->pull, slot) < ndp->config.window_packets)
+		nd_pull_add(&ndp->pull, slot, wire_bytes, now);
+}
+
 void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			   uint32_t wire_bytes, nd_ns now)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
 	bool end_known = nd_ndp_end_known(connection);
 	uint32_t missing = nd_ndp_missing(connection);
 
 	if (end_known && missing == 0) {
-		ndp->counters.pulls_removed += nd_pull_cap(&ndp->pull, slot, 0);
 		connection->withheld = connection->withheld_bytes = 0;
+		connection->put_off = 0;
+	} else if (is_starved(connection)) {
+		withhold(ndp, connection, wire_bytes);
 		return;
-	}
-	if (connection->blocked && connection->incoming == ND_NONE) {
-		if (connection->withheld < ndp->config.window_packets) {
-			connection->withheld++;
-			connection->withheld_bytes += wire_bytes;
-		}
+	} else if (nd_ndp_receive_is_futile(ndp, connection)) {
+		put_off(ndp, connection);
 		return;
+	} else {
+		queue_pull(ndp, connection, wire_bytes, now);
 	}
-	if (nd_pull_count(&ndp->pull, slot) < ndp->config.window_packets)
-		nd_pull_add(&ndp->pull, slot, wire_bytes, now);
+	if (connection->put_off) { /* each arrival brings one back */
+		connection->put_off--;
+		queue_pull(ndp, connection, wire_bytes, now);
+	}
 	if (end_known)
-		ndp->counters.pulls_removed += nd_pull_cap(&ndp->pull, slot, missing);
+		ndp->counters.pulls_removed +=
+			nd_pull_cap(&ndp->pull, nd_ndp_slot(ndp, connection), missing);
 }
 
 bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
 {
-	return connection->high != 0 && !connection->blocked &&
+	return connection->high != 0 && !is_starved(connection) &&
 	       (nd_ndp_missing(connection) != 0 || !nd_ndp_end_known(connection)) &&
 	       nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) == 0;
 }
@@ -142,8 +175,12 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	if (stored == ND_NDP_REFUSED || stored == ND_NDP_ABORTED)
 		return;
 	learn_end(connection, packet);
-	if (ack)
+	if (ack) {
 		mark_arrived(ndp, connection, packet->ndp.sequence);
+		connection->futile = 0;
+	} else if (connection->futile < UINT16_MAX) {
+		connection->futile++;
+	}
 	nd_ndp_receive_credit(ndp, connection,
 			      packet->payload_bytes + ndp->config.data_header_bytes, now);
 	carry_pull(ndp, connection, ack, now);
@@ -173,8 +210,10 @@ static void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	else
 		ndp->counters.data_received++;
 	ndp->counters.congested_received += (packet->flags & ND_NDP_FLAG_CONGESTED) != 0;
-	connection->active = now;
-	connection->repulls = 0;
+	if (!nd_ndp_receive_is_futile(ndp, connection)) {
+		connection->active = now;
+		connection->repulls = 0;
+	}
 	if (has_lost_state(connection, packet)) {
 		ndp->counters.state_lost++;
 		nd_ndp_connection_abort(ndp, connection, -ECONNRESET, ND_NDP_CLOSE_UNKNOWN, false,

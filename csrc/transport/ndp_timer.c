@@ -99,13 +99,18 @@ static nd_ns repull_due(const struct nd_ndp *ndp, const struct nd_ndp_connection
 	return connection->active + units * ndp->config.repull_ns;
 }
 
-/* The last pull brought nothing: it, or what it released, may be lost. */
+/* The last pull brought nothing: it, or what it released, may be lost; or pulls go by time. */
 static nd_ns repull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
 	if (!nd_ndp_receive_waits(ndp, connection))
 		return ND_NEVER;
 	if (now < repull_due(ndp, connection))
 		return repull_due(ndp, connection);
+	if (nd_ndp_receive_is_futile(ndp, connection) && connection->put_off) {
+		connection->put_off--;
+		nd_ndp_control_release(ndp, connection, now);
+		return repull_due(ndp, connection);
+	}
 	if (connection->repulls == UINT8_MAX)
 		return ND_NEVER; /* enough */
 	connection->repulls++;
