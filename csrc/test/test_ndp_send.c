@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* DATA out: windows, pulls, retransmissions, messages, fairness. */
 #include "test/ndp_hand.h"
+#include "transport/homa.h"
 
 /* R-NTP-01, R-NTP-02, R-NFR-01: IW packets at once, all with SYN and their number, then none. */
 TEST(nd_ndp_send_transmit__first_window_goes_without_pulls)
@@ -200,6 +201,23 @@ TEST(nd_ndp_message_send__refuses_what_exceeds_a_limit)
 }
 
 /* 64 messages may be on the wire; the 65th waits for the oldest. */
+/* T37: one limit for the length of messages unless configured; one byte more is refused at once. */
+TEST(nd_ndp_message_send__the_default_limit_is_the_same_everywhere)
+{
+	struct nd_ndp_config config = nd_ndp_config_default(UINT64_C(10000000000), 1500);
+	struct nd_homa_config homa = nd_homa_config_default(UINT64_C(10000000000), 1500);
+	uint64_t id;
+
+	CHECK_EQ(config.message_bytes_max, ND_MESSAGE_BYTES_MAX);
+	CHECK_EQ(homa.message_bytes_max, ND_MESSAGE_BYTES_MAX);
+	config.mss_bytes = HAND_MSS;
+	config.data_header_bytes = HAND_WIRE - HAND_MSS;
+	hand_start(&config, false);
+	id = hand_connect(2);
+	CHECK_EQ(hand_send(id, ND_MESSAGE_BYTES_MAX + 1), -EMSGSIZE);
+	CHECK_EQ(hand_send(id, ND_MESSAGE_BYTES_MAX), 0);
+}
+
 TEST(nd_ndp_message_send__the_message_window_holds)
 {
 	struct nd_ndp_config config = hand_defaults();

@@ -54,6 +54,11 @@ static uint32_t port_to(uint32_t host)
 	return nd_topology_port_reverse(nd_sim_topology(f.sim), host);
 }
 
+static const struct nd_ndp_counters *counters_of(uint32_t host)
+{
+	return (const struct nd_ndp_counters *)(const void *)nd_sim_engine_counters(f.sim, host, 0);
+}
+
 /* Last of the flows' finishing times. */
 static nd_ps last_received(uint32_t count)
 {
@@ -164,12 +169,51 @@ TEST(ndp__incast)
 	CHECK(last_received(SENDERS) >= best);
 	CHECK(last_received(SENDERS) <= best + best / 50 + 50 * USEC_PS);
 	CHECK(first * 12 / 10 >= last_received(SENDERS));
-	for (uint32_t h = 0; h < 128; h++) {
-		const struct nd_ndp_counters *c =
-			(const struct nd_ndp_counters *)(const void *)
-				nd_sim_engine_counters(f.sim, h, 0);
+	for (uint32_t h = 0; h < 128; h++)
+		CHECK_EQ(counters_of(h)->timeouts, 0);
+	nd_sim_free(f.sim);
+}
 
-		CHECK_EQ(c->timeouts, 0);
+/* R-NTP-18: what an incast trims are its first windows; what is pulled arrives whole. */
+TEST(ndp__incast_trims_its_first_windows_only)
+{
+	enum { SENDERS = 60, WINDOW = 23, PACKETS = 60 };
+	uint64_t first;
+
+	begin(8, 0, WINDOW);
+	flows[0] = fixture_flow(0, 3, (uint64_t)PACKETS * (MTU - HEADER));
+	nd_traffic_incast(flows, 128, SENDERS, &flows[0], 1);
+	fixture_sim(&f, flows, SENDERS);
+	CHECK_EQ(nd_sim_run(f.sim, 1200 * USEC_PS), ND_SIM_UNTIL);
+	first = counters_of(3)->headers_received;
+	CHECK(first > SENDERS * WINDOW / 2);
+	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_DONE);
+	fixture_audit(f.sim);
+	CHECK(counters_of(3)->headers_received - first <= SENDERS * PACKETS / 1000);
+	nd_sim_free(f.sim);
+}
+
+/* R-NCC-02, E-N19: a neighbour's incast costs a long flow its first round trip (400 us and the
+ * queues' drain), not all the time that it lasts. */
+TEST(ndp__incast_to_a_neighbour)
+{
+	enum { SENDERS = 40, BIN_US = 100, START = 10, END = 100 };
+	uint64_t before = 0;
+
+	begin(8, 0, 15);
+	flows[1] = fixture_flow(0, 2, UINT64_C(50) * (MTU - HEADER));
+	flows[1].start_ps = START * BIN_US * USEC_PS;
+	nd_traffic_incast(&flows[1], 120, SENDERS, &flows[1], 1);
+	flows[0] = fixture_flow(127, 1, ND_FLOW_ENDLESS);
+	fixture_sim(&f, flows, SENDERS + 1);
+	for (uint64_t bin = 1; bin <= END; bin++) {
+		double share;
+
+		CHECK_EQ(nd_sim_run(f.sim, bin * BIN_US * USEC_PS), ND_SIM_UNTIL);
+		share = (double)(nd_sim_rows(f.sim, NULL)[0].payload_bytes - before) * 8 /
+			(BIN_US * 1e-6) / 10e9;
+		before = nd_sim_rows(f.sim, NULL)[0].payload_bytes;
+		CHECK(bin == 1 || (bin > START && bin <= START + 5) || share > 0.9);
 	}
 	nd_sim_free(f.sim);
 }

@@ -45,7 +45,7 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.rtt_bytes = rtt_bytes,
 		.max_incoming_bytes = 14 * rtt_bytes,
 		.unscheduled_max_bytes = 2 * DEFAULT_RTT_BYTES_MAX,
-		.message_bytes_max = 64u << 20,
+		.message_bytes_max = ND_MESSAGE_BYTES_MAX,
 		.first_priority = 6,
 		.levels = 8,
 		.cutoff_mode = ND_HOMA_CUTOFFS_AUTO,

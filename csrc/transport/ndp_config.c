@@ -43,7 +43,7 @@ struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu)
 		.paths = 1,
 		.paths_max = 256,
 		.path_sets_max = 1024,
-		.message_bytes_max = 64u << 20,
+		.message_bytes_max = ND_MESSAGE_BYTES_MAX,
 		.connections_max = 4096,
 		.time_wait_max = 4096,
 		.listeners_max = 64,

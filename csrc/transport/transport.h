@@ -22,6 +22,9 @@
 #include "base/types.h"
 #include "wire/packet.h"
 
+/* Longest message that is sent or accepted, unless a protocol's config says otherwise. */
+#define ND_MESSAGE_BYTES_MAX (UINT32_C(64) << 20)
+
 /* What an application asks for. */
 enum nd_command_kind {
 	ND_COMMAND_LISTEN,   /* port, app: accept connections / serve requests */
