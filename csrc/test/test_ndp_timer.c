@@ -21,6 +21,30 @@ TEST(find_losses__resends_on_another_path)
 	CHECK_EQ(hand_counters()->timeouts, 1);
 }
 
+/* R-NSB-03, R-NSB-04: a path that loses all is left to a rare try; what it lost takes another. */
+TEST(find_losses__a_black_hole_is_left_out)
+{
+	uint64_t id;
+	uint32_t lost = 0;
+
+	hand_start_default();
+	id = hand_connect(2);
+	for (uint32_t i = 0; i < 400; i++) {
+		hand_send(id, 1000);
+		CHECK(hand_next()[0]);
+		while (hand_last.path == 2) {
+			lost++;
+			hand_wait(RTO);
+			CHECK(hand_next()[0]);
+			CHECK(hand_last.path != 2);
+		}
+		hand_ack(2, 100, hand_last.ndp.sequence);
+		hand_event();
+	}
+	CHECK(lost >= 2 && lost <= 20); /* of 400, where one in four would be 100 */
+	CHECK_EQ(hand_counters()->timeouts, lost);
+}
+
 /* R-NTP-14, D13: the floor is 1 ms however short the round trip; it adapts above. */
 TEST(find_losses__adapts_to_the_round_trip)
 {
