@@ -11,7 +11,7 @@ from ndpstack.reproduce._experiment import (
     Outcome,
     simulate,
 )
-from ndpstack.reproduce._homa_load import overcommitment, queue_lengths
+from ndpstack.reproduce._homa_load import ndp_long_messages, overcommitment, queue_lengths
 from ndpstack.reproduce._homa_priorities import (
     allocation,
     bytes_by_level,
@@ -119,6 +119,7 @@ EXPERIMENTS = (
         False,
         100,
     ),
+    Experiment("E-H06", "NDP with long messages, W5", "Homa §5.2", ndp_long_messages, False, 900),
     Experiment(
         "E-H07", "what delays the tail of short messages", "Homa F14", tail_causes, True, 80
     ),

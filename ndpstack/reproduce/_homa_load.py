@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndpstack.reproduce._experiment import Check, Effort, Figure, Line, Outcome
-from ndpstack.reproduce._homa_runs import LOADS, Load, run, run_steady
+from ndpstack.reproduce._experiment import (
+    Check,
+    Effort,
+    Figure,
+    Line,
+    Outcome,
+    advance,
+    prepare,
+)
+from ndpstack.reproduce._homa_runs import LOADS, PORT_BPS, SCENARIO, Load, run, run_steady
 
 W4 = LOADS["w4"].lasting(50, 60)
 W4_OVERLOADED = LOADS["w4"].lasting(50, 240)
@@ -53,6 +61,53 @@ def _waste(effort: Effort, outcome: Outcome, count: int, share: float) -> None:
     waste = 100 * float(simulation.hosts["idle_ps"].mean()) / 1e12 / seconds
     label = f"W4, {count} level{'s' if count > 1 else ''}: bandwidth wasted at {share:.0%}"
     outcome.checks.append(Check(label, "<= what is left", waste, high=100 * (1 - share), unit="%"))
+
+
+# ---- E-H06: NDP on this fabric ----
+
+NDP = (
+    'transport={ndp={preset="paper", mss-bytes="1442B", data-header-bytes="96B", '
+    'control-bytes="84B", initial-window=7}}',
+    'switch.queue={discipline="ndp", preset="paper", data="7pkt"}',
+    "switch.route=source",
+    "traffic.0.sizes=w5",
+    "probes.waste=true",
+)
+"""The window is RTTbytes; a connection for each message."""
+BETTER_THAN_THEIRS = (
+    "our NDP carries more and wastes less than the model of it that the Homa authors simulated, "
+    "which is not at hand to compare with"
+)
+
+
+def ndp_long_messages(effort: Effort, outcome: Outcome) -> None:
+    """Section 5.2: W5 over NDP: the load that is carried, and what is wasted at 70 %."""
+    carried, _ = _ndp_steady(effort, outcome, 0.95)
+    _, waste = _ndp_steady(effort, outcome, 0.70)
+    outcome.checks += [
+        Check("W5 over NDP: load carried", "73", carried, 68, 78, "%", BETTER_THAN_THEIRS),
+        Check("W5 over NDP, 70 %: wasted", "27", waste, 22, 32, "%", BETTER_THAN_THEIRS),
+    ]
+
+
+def _ndp_steady(effort: Effort, outcome: Outcome, share: float) -> tuple[float, float]:
+    """Percent of the links to hosts in use, and idle though messages were to come."""
+    load = LOADS["w5"].lasting(20, 200)
+    end_ps = int(load.arrivals_ms(effort) * 1e9)
+    simulation = prepare(
+        outcome,
+        SCENARIO,
+        *NDP,
+        f"traffic.0.load={share * load.payload_share * 100:.4g}%",
+        f"traffic.0.until={load.arrivals_ms(effort):g}ms",
+    )
+    advance(outcome, simulation, end_ps * 3 // 4)
+    before = simulation.hosts.copy()
+    advance(outcome, simulation, end_ps)
+    seconds = end_ps / 4 / 1e12
+    wire = (simulation.hosts["wire_bytes"] - before["wire_bytes"]).mean()
+    idle = (simulation.hosts["idle_ps"] - before["idle_ps"]).mean()
+    return float(wire) * 800 / (seconds * PORT_BPS), float(idle) / 1e10 / seconds
 
 
 # ---- E-H10: queues ----
