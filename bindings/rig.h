@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints and disciplines with memory of their own, to be driven packet by packet from Python.
+ * Endpoints, disciplines and ports to be driven packet by packet from Python.
  *
  * The contracts leave memory, pools and alignment to the driver; a test in Python has none of
  * these to give. A rig brings them along and forwards each call.
@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "port/port.h"
 #include "queue/queue.h"
 #include "transport/transport.h"
 
@@ -80,5 +81,12 @@ uint32_t nd_rig_queue_bytes(const struct nd_rig_queue *rig);
 const uint64_t *nd_rig_queue_counters(const struct nd_rig_queue *rig);
 /* NULL or what is wrong with the discipline or with the pool. */
 const char *nd_rig_queue_audit(const struct nd_rig_queue *rig);
+
+/* Sends one frame: 0, -EAGAIN when there is no room, -EMSGSIZE. */
+int nd_rig_port_send(struct nd_port *port, const uint8_t *frame, uint32_t bytes);
+/* Copies the next frame out, cut to room: its bytes, or -EAGAIN when there is none. */
+int nd_rig_port_receive(struct nd_port *port, uint8_t *out, uint32_t room);
+/* Looks after the link; false with *error when it is not up. */
+bool nd_rig_port_is_up(struct nd_port *port, struct nd_error *error);
 
 #endif

@@ -29,6 +29,17 @@ struct nd_counters_table {
 	uint32_t count; /* the struct is exactly count uint64_t in this order */
 };
 
+/* Adds the counters of one struct of the table to another's. */
+static inline void nd_counters_add(const struct nd_counters_table *table, void *sum,
+				   const void *more)
+{
+	uint64_t *to = sum;
+	const uint64_t *from = more;
+
+	for (uint32_t i = 0; i < table->count; i++)
+		to[i] += from[i];
+}
+
 #define ND_COUNTER_FIELD(name, help) uint64_t name;
 #define ND_COUNTER_TEXT(name, help) { #name, help },
 

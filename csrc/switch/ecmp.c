@@ -58,3 +58,14 @@ void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live)
 			group->up = live ? group->up | bit : group->up & ~bit;
 	}
 }
+
+void nd_ecmp_forget(struct nd_ecmp *group, uint16_t port)
+{
+	nd_ecmp_set_live(group, port, false);
+	for (unsigned i = 0; i < group->members; i++) {
+		if (group->port[i] == port)
+			group->port[i] = ND_ECMP_NO_PORT;
+		if (group->by_digit[i] == port)
+			group->by_digit[i] = ND_ECMP_NO_PORT;
+	}
+}

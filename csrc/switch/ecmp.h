@@ -19,6 +19,9 @@ enum nd_ecmp_mode {
 /* The path of a packet that carries none. */
 #define ND_ECMP_NO_PATH UINT32_MAX
 
+/* A member whose port is no more. */
+#define ND_ECMP_NO_PORT UINT16_MAX
+
 struct nd_ecmp {
 	uint8_t mode; /* enum nd_ecmp_mode */
 	uint8_t members;
@@ -38,6 +41,9 @@ int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *
 
 /* Takes a port's member out of use or back in; nothing when it is no member. */
 void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live);
+
+/* A port that is no more: it stays a member that is down, so that path digits keep their meaning. */
+void nd_ecmp_forget(struct nd_ecmp *group, uint16_t port);
 
 /* PATH only: which digit of the path id this group reads; 1 unless set. */
 void nd_ecmp_set_divisor(struct nd_ecmp *group, uint32_t divisor);

@@ -113,6 +113,22 @@ bool nd_fdb_remove(struct nd_fdb *fdb, uint64_t key)
 	return true;
 }
 
+/* Entries in use are those that no free slot names: found by way of the map. */
+void nd_fdb_forget(struct nd_fdb *fdb, uint16_t port)
+{
+	uint32_t slot = 0;
+
+	while (slot <= fdb->map.mask) {
+		uint32_t index = fdb->map.slots[slot].value;
+
+		/* Taking one out may move another into this slot. */
+		if (index != ND_NONE && fdb->entries[index].port == port)
+			drop(fdb, index);
+		else
+			slot++;
+	}
+}
+
 void nd_fdb_flush_port(struct nd_fdb *fdb, uint16_t port)
 {
 	for (uint32_t i = 0; i < fdb->limit; i++) {
@@ -137,15 +153,18 @@ void nd_fdb_age(struct nd_fdb *fdb, nd_ns now)
 	}
 }
 
-uint32_t nd_fdb_list(const struct nd_fdb *fdb, struct nd_fdb_entry *out, uint32_t limit)
+uint32_t nd_fdb_list(const struct nd_fdb *fdb, uint32_t *cursor, struct nd_fdb_entry *out,
+		     uint32_t limit)
 {
 	uint32_t count = 0;
+	uint32_t slot = *cursor;
 
-	for (uint32_t i = 0; i <= fdb->map.mask && count < limit; i++) {
-		uint32_t index = fdb->map.slots[i].value;
+	for (; slot <= fdb->map.mask && count < limit; slot++) {
+		uint32_t index = fdb->map.slots[slot].value;
 
 		if (index != ND_NONE)
 			out[count++] = fdb->entries[index];
 	}
+	*cursor = slot <= fdb->map.mask ? slot : ND_NONE;
 	return count;
 }

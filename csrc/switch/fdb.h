@@ -60,13 +60,20 @@ int nd_fdb_set(struct nd_fdb *fdb, uint64_t key, uint16_t port);
 /* Takes an entry out; false when there is none. */
 bool nd_fdb_remove(struct nd_fdb *fdb, uint64_t key);
 
+/* Takes out all entries that lead to a port, configured ones too. O(limit). */
+void nd_fdb_forget(struct nd_fdb *fdb, uint16_t port);
+
 /* Forgets what was learned behind a port whose link went down. O(limit). */
 void nd_fdb_flush_port(struct nd_fdb *fdb, uint16_t port);
 
 /* Forgets what is older than the aging time; cheap when nothing is due. */
 void nd_fdb_age(struct nd_fdb *fdb, nd_ns now);
 
-/* Copies up to limit entries, in no special order, and returns how many. */
-uint32_t nd_fdb_list(const struct nd_fdb *fdb, struct nd_fdb_entry *out, uint32_t limit);
+/*
+ * Copies up to limit entries, in no special order, from *cursor on (0 to begin), which is then
+ * where to go on, or ND_NONE after the last. Returns how many.
+ */
+uint32_t nd_fdb_list(const struct nd_fdb *fdb, uint32_t *cursor, struct nd_fdb_entry *out,
+		     uint32_t limit);
 
 #endif

@@ -6,23 +6,21 @@
 
 #define TRANSMIT_BATCH 32u
 
-static void drop(struct nd_switch *sw, uint32_t index, uint64_t *counter)
-{
-	(*counter)++;
-	nd_pool_put(&sw->pool, index);
-}
+/* A queue of so many is served before the next is put into it, if its link has time: fewer than
+ * the shortest data queue in use (8), and enough to be worth a call. */
+#define SERVE_EARLY_PACKETS 4u
 
 static struct nd_packet *packet_at(const struct nd_switch *sw, uint32_t index)
 {
 	return nd_pool_at(&sw->pool, index);
 }
 
-static void drop_list(struct nd_switch *sw, uint32_t index)
+static void drop_list(struct nd_switch *sw, uint32_t port, uint32_t index)
 {
 	while (index != ND_NONE) {
 		uint32_t next = packet_at(sw, index)->next;
 
-		drop(sw, index, &sw->counters.dropped_queue);
+		nd_switch_drop(sw, index, &sw->ports[port].counters.dropped_queue);
 		index = next;
 	}
 }
@@ -30,6 +28,8 @@ static void drop_list(struct nd_switch *sw, uint32_t index)
 /* Turns the bytes of returned headers around and sends them the way that their address says. */
 static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_ns now)
 {
+	struct nd_switch_counters *counters = &sw->ports[port].counters;
+
 	while (index != ND_NONE) {
 		uint32_t next = packet_at(sw, index)->next;
 		struct nd_switch_buffer *buffer = &sw->buffers[index];
@@ -37,38 +37,53 @@ static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_
 						 buffer->bytes, &sw->ports[port].trim);
 
 		if (bytes == 0) {
-			drop(sw, index, &sw->counters.dropped_bounce);
+			nd_switch_drop(sw, index, &counters->dropped_bounce);
 		} else {
-			buffer->bytes = (uint16_t)bytes;
-			buffer->ingress = ND_SWITCH_GROUP;
-			buffer->marks = packet_at(sw, index)->marks;
-			sw->counters.bounced++;
+			*buffer = (struct nd_switch_buffer){
+				.bytes = (uint16_t)bytes,
+				.ingress = (uint16_t)port,
+				.marks = packet_at(sw, index)->marks,
+				.returned = true,
+			};
+			counters->bounced++;
 			nd_switch_dispatch(sw, index, now);
 		}
 		index = next;
 	}
 }
 
-static void enqueue(struct nd_switch *sw, uint32_t port, uint32_t index, nd_ns now)
+void nd_switch_shed(struct nd_switch *sw, uint32_t port, const struct nd_shed *shed, nd_ns now)
 {
-	struct nd_shed shed = { .dropped = ND_NONE, .returned = ND_NONE };
-
-	nd_egress_put(&sw->ports[port].egress, index, now, &shed);
-	drop_list(sw, shed.dropped);
+	drop_list(sw, port, shed->dropped);
 	/* A returned header is never returned again, so this nests once. */
-	return_list(sw, port, shed.returned, now);
+	return_list(sw, port, shed->returned, now);
+}
+
+static void enqueue(struct nd_switch *sw, uint32_t index, uint32_t packet, nd_ns now)
+{
+	struct nd_switch_port *port = &sw->ports[index];
+	struct nd_shed shed = ND_SHED_EMPTY;
+
+	if (port->egress.queue->packets >= SERVE_EARLY_PACKETS)
+		nd_switch_transmit(sw, index, now);
+	nd_egress_put(&port->egress, packet, now, &shed);
+	if (port->egress.queue->bytes > port->peaks.recent_bytes)
+		nd_switch_note_peak(port);
+	if (ND_UNLIKELY(shed.dropped != ND_NONE || shed.returned != ND_NONE))
+		nd_switch_shed(sw, index, &shed, now);
 }
 
 /* A second buffer with the same frame, or ND_NONE. */
 static uint32_t copy_of(struct nd_switch *sw, uint32_t index)
 {
+	struct nd_switch_counters *counters = &sw->ports[sw->buffers[index].ingress].counters;
 	uint32_t copy = nd_pool_get(&sw->pool);
 
 	if (copy == ND_NONE) {
-		sw->counters.dropped_no_buffer++;
+		counters->dropped_no_buffer++;
 		return ND_NONE;
 	}
-	sw->counters.replicated++;
+	counters->replicated++;
 	*packet_at(sw, copy) = *packet_at(sw, index);
 	sw->buffers[copy] = sw->buffers[index];
 	memcpy(nd_switch_frame(sw, copy), nd_switch_frame(sw, index), sw->buffers[index].bytes);
@@ -79,20 +94,21 @@ static uint32_t copy_of(struct nd_switch *sw, uint32_t index)
 static void flood(struct nd_switch *sw, uint32_t index, nd_ns now)
 {
 	uint32_t ingress = sw->buffers[index].ingress;
+	struct nd_switch_counters *counters = &sw->ports[ingress].counters;
 	uint32_t last = ND_NONE;
 
-	if (ingress < sw->port_count && sw->ports[ingress].off_tree) {
-		drop(sw, index, &sw->counters.dropped_off_tree);
+	if (sw->ports[ingress].off_tree) {
+		nd_switch_drop(sw, index, &counters->dropped_off_tree);
 		return;
 	}
 	packet_at(sw, index)->marks |= ND_MARK_FLOOD;
 	sw->buffers[index].marks |= ND_MARK_FLOOD;
-	sw->counters.flooded++;
+	counters->flooded++;
 	for (uint32_t i = 0; i < sw->port_count; i++) {
 		const struct nd_switch_port *port = &sw->ports[i];
 		uint32_t copy;
 
-		if (!port->port || !port->up || port->off_tree || i == ingress)
+		if (!port->up || port->off_tree || i == ingress)
 			continue;
 		if (last != ND_NONE) {
 			copy = copy_of(sw, index);
@@ -102,7 +118,7 @@ static void flood(struct nd_switch *sw, uint32_t index, nd_ns now)
 		last = i;
 	}
 	if (last == ND_NONE)
-		drop(sw, index, &sw->counters.dropped_no_path);
+		nd_switch_drop(sw, index, &counters->dropped_no_path);
 	else
 		enqueue(sw, last, index, now);
 }
@@ -116,7 +132,7 @@ static uint32_t resolve(struct nd_switch *sw, uint32_t to, uint32_t index)
 	uint32_t path;
 
 	if (!(to & ND_SWITCH_GROUP))
-		return to < sw->port_count && sw->ports[to].up ? to : ND_NONE;
+		return sw->ports[to].up ? to : ND_NONE;
 	/* Addresses too: the flow hash of different hosts may be equal. */
 	flow = nd_fdb_key(frame + ND_ETH_TARGET_AT, 0) ^
 	       nd_mix64(nd_fdb_key(frame + ND_ETH_SOURCE_AT, packet->flow));
@@ -127,15 +143,17 @@ static uint32_t resolve(struct nd_switch *sw, uint32_t to, uint32_t index)
 void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
 {
 	const uint8_t *frame = nd_switch_frame(sw, index);
-	uint32_t ingress = sw->buffers[index].ingress;
+	const struct nd_switch_buffer *buffer = &sw->buffers[index];
+	uint32_t ingress = buffer->ingress;
+	struct nd_switch_counters *counters = &sw->ports[ingress].counters;
 	uint32_t to;
 	uint32_t port;
 
-	if (sw->buffers[index].bytes < ND_ETH_BYTES) {
-		drop(sw, index, &sw->counters.dropped_malformed);
+	if (ND_UNLIKELY(buffer->bytes < ND_ETH_BYTES)) {
+		nd_switch_drop(sw, index, &counters->dropped_malformed);
 		return;
 	}
-	if (sw->config.learning && ingress < sw->port_count)
+	if (sw->config.learning && !buffer->returned)
 		nd_fdb_learn(&sw->fdb, nd_fdb_key(frame + ND_ETH_SOURCE_AT, 0), (uint16_t)ingress,
 			     now);
 	if (nd_eth_is_group(frame + ND_ETH_TARGET_AT)) {
@@ -148,14 +166,14 @@ void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
 		return;
 	}
 	if (to == ND_NONE) {
-		drop(sw, index, &sw->counters.dropped_unknown);
+		nd_switch_drop(sw, index, &counters->dropped_unknown);
 		return;
 	}
 	port = resolve(sw, to, index);
 	if (port == ND_NONE)
-		drop(sw, index, &sw->counters.dropped_no_path);
-	else if (port == ingress)
-		drop(sw, index, &sw->counters.dropped_hairpin);
+		nd_switch_drop(sw, index, &counters->dropped_no_path);
+	else if (port == ingress && !buffer->returned)
+		nd_switch_drop(sw, index, &counters->dropped_hairpin);
 	else
 		enqueue(sw, port, index, now);
 }
@@ -191,7 +209,7 @@ static uint32_t fill(struct nd_switch *sw, struct nd_switch_port *port, struct n
 		if (index == ND_NONE)
 			break;
 		if (!finish(sw, port, index)) {
-			drop(sw, index, &sw->counters.dropped_trim);
+			nd_switch_drop(sw, index, &port->counters.dropped_trim);
 			continue;
 		}
 		blanks[count].bytes = sw->buffers[index].bytes;
@@ -199,8 +217,7 @@ static uint32_t fill(struct nd_switch *sw, struct nd_switch_port *port, struct n
 		nd_pool_put(&sw->pool, index);
 		count++;
 	}
-	sw->counters.sent += count;
-	port->tx_frames += count;
+	port->counters.sent += count;
 	return count;
 }
 
@@ -211,7 +228,7 @@ uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t index, nd_ns now)
 	uint32_t room;
 	uint32_t count;
 
-	if (nd_egress_deadline(&port->egress) > now)
+	if (nd_egress_deadline(&port->egress) > now || !port->port)
 		return 0;
 	room = nd_port_reserve(port->port, blanks,
 			       nd_min_u32(TRANSMIT_BATCH, port->egress.queue->packets));
@@ -219,6 +236,6 @@ uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t index, nd_ns now)
 		return 0;
 	count = fill(sw, port, blanks, room, now);
 	nd_port_commit(port->port, blanks, count);
-	nd_port_flush(port->port);
+	port->unflushed = true;
 	return count;
 }

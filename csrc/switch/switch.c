@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Making and changing a switch, and one round of its work. */
+/* Making a switch, where its addresses lead, and one round of its work. */
 #include "switch/switch.h"
 
 #include <errno.h>
@@ -8,15 +8,20 @@
 
 ND_COUNTERS_TABLE(nd_switch_counters, "switch", ND_SWITCH_COUNTERS);
 
-#define RECEIVE_BATCH 32u
 #define FDB_CHECK_NS (100 * ND_MSEC)
+
+/* When a link that did not take all is told again. */
+#define FLUSH_AGAIN_NS (20 * ND_USEC)
+
+/* What an input may bring in before the next has its turn: a full frame. */
+#define TURN_BYTES 1514u
 
 static size_t round_up_64(size_t bytes)
 {
 	return (bytes + 63) & ~(size_t)63;
 }
 
-static void *zeroed(size_t bytes)
+void *nd_switch_zeroed(size_t bytes)
 {
 	void *memory = aligned_alloc(64, round_up_64(bytes));
 
@@ -52,12 +57,12 @@ static bool allocate(struct nd_switch *sw)
 {
 	const struct nd_switch_config *config = &sw->config;
 	uint32_t count = config->packets_max;
-	void *pool = zeroed(nd_pool_bytes(count, sizeof(struct nd_packet)));
-	void *delayed = zeroed(nd_heap_bytes(count));
-	void *fdb = zeroed(nd_fdb_bytes(config->fdb_max));
+	void *pool = nd_switch_zeroed(nd_pool_bytes(count, sizeof(struct nd_packet)));
+	void *delayed = nd_switch_zeroed(nd_heap_bytes(count));
+	void *fdb = nd_switch_zeroed(nd_fdb_bytes(config->fdb_max));
 
-	sw->buffers = zeroed(count * sizeof(*sw->buffers));
-	sw->frames = zeroed((size_t)count * config->frame_bytes_max);
+	sw->buffers = nd_switch_zeroed(count * sizeof(*sw->buffers));
+	sw->frames = nd_switch_zeroed((size_t)count * config->frame_bytes_max);
 	if (!pool || !delayed || !fdb || !sw->buffers || !sw->frames) {
 		free(pool);
 		free(delayed);
@@ -76,7 +81,7 @@ struct nd_switch *nd_switch_new(const struct nd_switch_config *config, struct nd
 
 	if (check_config(config, error) < 0)
 		return NULL;
-	sw = zeroed(sizeof(*sw));
+	sw = nd_switch_zeroed(sizeof(*sw));
 	if (!sw) {
 		nd_error_set(error, -ENOMEM, "switch %s: no memory", config->name);
 		return NULL;
@@ -84,6 +89,8 @@ struct nd_switch *nd_switch_new(const struct nd_switch_config *config, struct nd
 	sw->config = *config;
 	strcpy(sw->name, config->name);
 	sw->config.name = sw->name;
+	sw->events_fd = -1;
+	sw->flush_at = ND_NEVER;
 	if (!allocate(sw)) {
 		nd_error_set(error, -ENOMEM,
 			     "switch %s: no memory for %u buffers of %u bytes; lower packets_max",
@@ -99,7 +106,7 @@ struct nd_switch *nd_switch_new(const struct nd_switch_config *config, struct nd
 void nd_switch_free(struct nd_switch *sw)
 {
 	for (uint32_t i = 0; i < sw->port_count; i++) {
-		if (sw->ports[i].port)
+		if (sw->ports[i].used)
 			nd_switch_remove_port(sw, i);
 	}
 	free(sw->pool.items);
@@ -110,143 +117,93 @@ void nd_switch_free(struct nd_switch *sw)
 	free(sw);
 }
 
-static uint32_t free_slot(struct nd_switch *sw)
+/* Whether an entry of the forwarding tables may lead there. */
+static bool exists(const struct nd_switch *sw, uint16_t to)
 {
-	for (uint32_t i = 0; i < sw->port_count; i++) {
-		if (!sw->ports[i].port)
-			return i;
+	uint32_t index = to & ~ND_SWITCH_GROUP;
+
+	if (to & ND_SWITCH_GROUP)
+		return index < ND_SWITCH_GROUPS_MAX && sw->groups[index].members > 0;
+	return index < sw->port_count && sw->ports[index].used;
+}
+
+int nd_switch_set_group(struct nd_switch *sw, uint32_t index, enum nd_ecmp_mode mode,
+			const uint16_t *ports, uint32_t count, uint32_t divisor)
+{
+	struct nd_ecmp group;
+	int status;
+
+	if (index >= ND_SWITCH_GROUPS_MAX)
+		return -ENODEV;
+	for (uint32_t i = 0; i < count; i++) {
+		if (ports[i] & ND_SWITCH_GROUP || !exists(sw, ports[i]))
+			return -ENODEV;
 	}
-	return sw->port_count < ND_SWITCH_PORTS_MAX ? sw->port_count++ : ND_NONE;
-}
-
-static int check_port(const struct nd_switch *sw, const struct nd_switch_port_config *config,
-		      struct nd_error *error)
-{
-	const char *why;
-
-	if (config->port->frame_bytes_max > sw->config.frame_bytes_max)
-		return nd_error_set(error, -EMSGSIZE,
-				    "port %s: frames of up to %u bytes do not fit in buffers of %u; "
-				    "lower its MTU or raise the switch's frame size",
-				    config->port->name, config->port->frame_bytes_max,
-				    sw->config.frame_bytes_max);
-	if (config->discipline->check(config->discipline_config, &why) < 0)
-		return nd_error_set(error, -EINVAL, "port %s: %s", config->port->name, why);
-	return 0;
-}
-
-int nd_switch_add_port(struct nd_switch *sw, const struct nd_switch_port_config *config,
-		       struct nd_error *error)
-{
-	struct nd_switch_port *port;
-	struct nd_queue *queue;
-	uint32_t index;
-	int status = check_port(sw, config, error);
-
+	status = nd_ecmp_init(&group, mode, ports, count,
+			      nd_mix64(sw->config.seed + 0x65636d70 + index));
 	if (status < 0)
 		return status;
-	index = free_slot(sw);
-	if (index == ND_NONE)
-		return nd_error_set(error, -ENOSPC, "switch %s has all of its %u ports", sw->name,
-				    ND_SWITCH_PORTS_MAX);
-	queue = zeroed(config->discipline->bytes(config->discipline_config));
-	if (!queue)
-		return nd_error_set(error, -ENOMEM, "port %s: no memory", config->port->name);
-	port = &sw->ports[index];
-	*port = (struct nd_switch_port){
-		.trim = config->trim, .up = true, .off_tree = config->off_tree,
-	};
-	status = nd_egress_init(&port->egress, queue, config->rate_bps, config->catch_up);
-	if (status < 0) {
-		free(queue);
-		return nd_error_set(error, status,
-				    "port %s: rate %llu bit/s is not 1 Mbit/s to 400 Gbit/s",
-				    config->port->name, (unsigned long long)config->rate_bps);
-	}
-	config->discipline->init(queue, &sw->pool, config->discipline_config,
-				 &port->queue_counters, nd_mix64(sw->config.seed + index));
-	queue->ops = config->discipline;
-	nd_faults_init(&port->faults, &config->faults, nd_mix64(sw->config.seed ^ ~(uint64_t)index));
-	port->port = config->port;
-	return (int)index;
-}
-
-static void drop(struct nd_switch *sw, uint32_t index, uint64_t *counter)
-{
-	(*counter)++;
-	nd_pool_put(&sw->pool, index);
-}
-
-void nd_switch_remove_port(struct nd_switch *sw, uint32_t index)
-{
-	struct nd_switch_port *port = &sw->ports[index];
-	struct nd_queue *queue = port->egress.queue;
-	uint32_t left;
-
-	nd_switch_set_link(sw, index, false);
-	queue->blocked = 0;
-	while ((left = nd_queue_dequeue(queue, ND_NEVER)) != ND_NONE)
-		drop(sw, left, &sw->counters.dropped_removed);
-	nd_port_close(port->port);
-	port->port = NULL;
-	free(queue);
-	port->egress.queue = NULL;
+	nd_ecmp_set_divisor(&group, nd_max_u32(divisor, 1));
+	for (uint32_t i = 0; i < count; i++)
+		nd_ecmp_set_live(&group, ports[i], sw->ports[ports[i]].up);
+	sw->groups[index] = group;
+	return 0;
 }
 
 int nd_switch_add_group(struct nd_switch *sw, enum nd_ecmp_mode mode, const uint16_t *ports,
 			uint32_t count, uint32_t divisor)
 {
-	struct nd_ecmp *group = &sw->groups[sw->group_count];
-	int status;
+	for (uint32_t i = 0; i < ND_SWITCH_GROUPS_MAX; i++) {
+		int status;
 
-	if (sw->group_count == ND_SWITCH_GROUPS_MAX)
-		return -ENOSPC;
-	for (uint32_t i = 0; i < count; i++) {
-		if (ports[i] >= sw->port_count)
-			return -ENODEV;
+		if (sw->groups[i].members > 0)
+			continue;
+		status = nd_switch_set_group(sw, i, mode, ports, count, divisor);
+		return status < 0 ? status : (int)i;
 	}
-	status = nd_ecmp_init(group, mode, ports, count,
-			      nd_mix64(sw->config.seed + 0x65636d70 + sw->group_count));
-	if (status < 0)
-		return status;
-	nd_ecmp_set_divisor(group, nd_max_u32(divisor, 1));
-	return (int)sw->group_count++;
+	return -ENOSPC;
 }
 
-int nd_switch_set_address(struct nd_switch *sw, const uint8_t mac[6], uint16_t to)
+void nd_switch_forget(struct nd_switch *sw, uint16_t to)
 {
-	uint32_t limit = to & ND_SWITCH_GROUP ? sw->group_count : sw->port_count;
+	nd_fdb_forget(&sw->fdb, to);
+	for (uint32_t i = 0; i < ND_SWITCH_GROUPS_MAX && !(to & ND_SWITCH_GROUP); i++)
+		nd_ecmp_forget(&sw->groups[i], to);
+}
 
-	if ((to & ~ND_SWITCH_GROUP) >= limit)
+int nd_switch_remove_group(struct nd_switch *sw, uint32_t group)
+{
+	uint16_t to = (uint16_t)(ND_SWITCH_GROUP | group);
+
+	if (group >= ND_SWITCH_GROUPS_MAX || !exists(sw, to))
 		return -ENODEV;
-	return nd_fdb_set(&sw->fdb, nd_fdb_key(mac, 0), to);
+	nd_switch_forget(sw, to);
+	sw->groups[group].members = 0;
+	return 0;
 }
 
-void nd_switch_set_link(struct nd_switch *sw, uint32_t index, bool up)
+int nd_switch_set_address(struct nd_switch *sw, uint64_t key, uint16_t to)
 {
-	sw->ports[index].up = up;
-	for (uint32_t i = 0; i < sw->group_count; i++)
-		nd_ecmp_set_live(&sw->groups[i], (uint16_t)index, up);
-	if (!up)
-		nd_fdb_flush_port(&sw->fdb, (uint16_t)index);
+	return exists(sw, to) ? nd_fdb_set(&sw->fdb, key, to) : -ENODEV;
 }
 
 /* A buffer with the frame in it, decoded; ND_NONE when it was dropped. */
 static uint32_t take_in(struct nd_switch *sw, uint32_t ingress, const struct nd_frame *frame)
 {
+	struct nd_switch_counters *counters = &sw->ports[ingress].counters;
 	struct nd_packet *packet;
 	uint32_t index;
 
-	if (frame->bytes > sw->config.frame_bytes_max) {
-		sw->counters.dropped_oversize++;
+	if (ND_UNLIKELY(frame->bytes > sw->config.frame_bytes_max)) {
+		counters->dropped_oversize++;
 		return ND_NONE;
 	}
 	index = nd_pool_get(&sw->pool);
-	if (index == ND_NONE) {
-		sw->counters.dropped_no_buffer++;
+	if (ND_UNLIKELY(index == ND_NONE)) {
+		counters->dropped_no_buffer++;
 		return ND_NONE;
 	}
-	sw->counters.accepted++;
+	counters->accepted++;
 	packet = nd_pool_at(&sw->pool, index);
 	memcpy(nd_switch_frame(sw, index), frame->data, frame->bytes);
 	nd_wire_count(&sw->wire_counters,
@@ -272,7 +229,8 @@ static void hold(struct nd_switch *sw, uint32_t index, nd_ns due, nd_ns now)
 static void take_in_faulty(struct nd_switch *sw, uint32_t ingress, const struct nd_frame *frame,
 			   nd_ns now)
 {
-	struct nd_fault fault = nd_faults_draw(&sw->ports[ingress].faults, frame->bytes, now);
+	struct nd_switch_port *port = &sw->ports[ingress];
+	struct nd_fault fault = nd_faults_draw(&port->faults, frame->bytes, now);
 
 	if (fault.corrupt_bit != ND_NONE)
 		frame->data[fault.corrupt_bit / 8] ^= (uint8_t)(1 << fault.corrupt_bit % 8);
@@ -282,34 +240,88 @@ static void take_in_faulty(struct nd_switch *sw, uint32_t ingress, const struct 
 		if (index == ND_NONE)
 			continue;
 		if (fault.copies == 0)
-			drop(sw, index, &sw->counters.dropped_faults);
+			nd_switch_drop(sw, index, &port->counters.dropped_faults);
 		else
 			hold(sw, index, fault.due, now);
 	}
 }
 
-static uint32_t receive(struct nd_switch *sw, uint32_t ingress, nd_ns now)
+static void take_in_next(struct nd_switch *sw, uint32_t ingress, nd_ns now)
 {
 	struct nd_switch_port *port = &sw->ports[ingress];
-	struct nd_frame frames[RECEIVE_BATCH];
-	uint32_t count = nd_port_receive(port->port, frames, RECEIVE_BATCH);
-	bool faulty = !nd_faults_off(&port->faults);
+	struct nd_switch_intake *intake = &port->intake;
+	const struct nd_frame *frame = &intake->frames[intake->next++];
+	uint32_t index;
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t index;
-
-		if (faulty) {
-			take_in_faulty(sw, ingress, &frames[i], now);
-			continue;
-		}
-		index = take_in(sw, ingress, &frames[i]);
-		if (index != ND_NONE)
-			nd_switch_dispatch(sw, index, now);
+	if (intake->next < intake->count)
+		__builtin_prefetch(intake->frames[intake->next].data);
+	if (ND_UNLIKELY(!nd_faults_off(&port->faults))) {
+		take_in_faulty(sw, ingress, frame, now);
+		return;
 	}
-	if (count)
-		nd_port_release(port->port);
-	port->rx_frames += count;
-	return count;
+	index = take_in(sw, ingress, frame);
+	if (index != ND_NONE)
+		nd_switch_dispatch(sw, index, now);
+}
+
+/* What one turn of an input brings in. True when it has more. */
+static bool take_turn(struct nd_switch *sw, uint32_t ingress, nd_ns now)
+{
+	struct nd_switch_intake *intake = &sw->ports[ingress].intake;
+
+	if (intake->next == intake->count)
+		return false;
+	intake->credit += TURN_BYTES;
+	while (intake->next < intake->count) {
+		uint32_t bytes = intake->frames[intake->next].bytes;
+
+		if (bytes > intake->credit)
+			return true;
+		intake->credit -= bytes;
+		take_in_next(sw, ingress, now);
+	}
+	intake->credit = 0;
+	return false;
+}
+
+static uint32_t receive(struct nd_switch_port *port)
+{
+	struct nd_switch_intake *intake = &port->intake;
+
+	intake->next = 0;
+	intake->count = port->port ? nd_port_receive(port->port, intake->frames, ND_SWITCH_BATCH) :
+				     0;
+	if (ND_UNLIKELY(!port->enabled)) {
+		port->counters.dropped_disabled += intake->count;
+		intake->next = intake->count;
+	}
+	return intake->count;
+}
+
+/* R-NSW-12: deficit round robin over the inputs, beginning with another one each round. */
+static uint32_t take_in_all(struct nd_switch *sw, nd_ns now)
+{
+	uint32_t count = sw->port_count;
+	uint32_t taken = 0;
+	bool more = true;
+
+	for (uint32_t i = 0; i < count; i++)
+		taken += receive(&sw->ports[i]);
+	if (taken == 0)
+		return 0;
+	sw->turn = sw->turn + 1 < count ? sw->turn + 1 : 0;
+	while (more) {
+		more = false;
+		for (uint32_t i = sw->turn; i < count; i++)
+			more |= take_turn(sw, i, now);
+		for (uint32_t i = 0; i < sw->turn; i++)
+			more |= take_turn(sw, i, now);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (sw->ports[i].intake.count)
+			nd_port_release(sw->ports[i].port);
+	}
+	return taken;
 }
 
 static void release_delayed(struct nd_switch *sw, nd_ns now)
@@ -322,61 +334,70 @@ static void release_delayed(struct nd_switch *sw, nd_ns now)
 	}
 }
 
+/* Sends what may be sent, and tells the links. */
+static uint32_t send_all(struct nd_switch *sw, nd_ns now)
+{
+	uint32_t sent = 0;
+
+	sw->flush_at = ND_NEVER;
+	for (uint32_t i = 0; i < sw->port_count; i++) {
+		struct nd_switch_port *port = &sw->ports[i];
+
+		if (!port->port)
+			continue;
+		sent += nd_switch_transmit(sw, i, now);
+		if (port->unflushed && nd_port_flush(port->port) == 0)
+			port->unflushed = false;
+		if (ND_UNLIKELY(port->unflushed))
+			sw->flush_at = now + FLUSH_AGAIN_NS;
+	}
+	return sent;
+}
+
 uint32_t nd_switch_round(struct nd_switch *sw, nd_ns now)
 {
-	uint32_t moved = 0;
+	uint32_t taken;
 
 	if (now - sw->fdb_checked >= FDB_CHECK_NS) {
 		nd_fdb_age(&sw->fdb, now);
 		sw->fdb_checked = now;
 	}
 	release_delayed(sw, now);
-	for (uint32_t i = 0; i < sw->port_count; i++) {
-		if (sw->ports[i].port)
-			moved += receive(sw, i, now);
-	}
-	for (uint32_t i = 0; i < sw->port_count; i++) {
-		if (sw->ports[i].port)
-			moved += nd_switch_transmit(sw, i, now);
-	}
-	return moved;
+	taken = take_in_all(sw, now);
+	return taken + send_all(sw, now);
 }
 
 nd_ns nd_switch_deadline(const struct nd_switch *sw)
 {
-	nd_ns deadline = nd_heap_key(&sw->delayed);
+	nd_ns deadline = nd_min_u64(nd_heap_key(&sw->delayed), sw->flush_at);
 
 	for (uint32_t i = 0; i < sw->port_count; i++) {
-		if (sw->ports[i].port)
-			deadline = nd_min_u64(deadline,
-					      nd_egress_deadline(&sw->ports[i].egress));
+		const struct nd_switch_port *port = &sw->ports[i];
+
+		if (port->port)
+			deadline = nd_min_u64(deadline, nd_egress_deadline(&port->egress));
 	}
 	return deadline;
 }
 
-void nd_switch_check(struct nd_switch *sw, nd_ns now)
+struct nd_switch_counters nd_switch_counters(const struct nd_switch *sw)
 {
-	struct nd_error error;
+	struct nd_switch_counters sum = sw->removed;
 
 	for (uint32_t i = 0; i < sw->port_count; i++) {
-		struct nd_switch_port *port = &sw->ports[i];
-		bool up;
-
-		if (!port->port)
-			continue;
-		up = nd_port_check(port->port, now, &error) == ND_PORT_UP;
-		if (up != port->up)
-			nd_switch_set_link(sw, i, up);
+		if (sw->ports[i].used)
+			nd_counters_add(&nd_switch_counters_table, &sum, &sw->ports[i].counters);
 	}
+	return sum;
 }
 
 const char *nd_switch_audit(const struct nd_switch *sw)
 {
-	const struct nd_switch_counters *c = &sw->counters;
-	uint64_t dropped = c->dropped_malformed + c->dropped_unknown + c->dropped_no_path +
-			   c->dropped_hairpin + c->dropped_faults + c->dropped_queue +
-			   c->dropped_bounce + c->dropped_trim + c->dropped_off_tree +
-			   c->dropped_removed;
+	const struct nd_switch_counters c = nd_switch_counters(sw);
+	uint64_t dropped = c.dropped_malformed + c.dropped_unknown + c.dropped_no_path +
+			   c.dropped_hairpin + c.dropped_faults + c.dropped_queue +
+			   c.dropped_bounce + c.dropped_trim + c.dropped_off_tree +
+			   c.dropped_removed;
 	uint32_t queued = sw->delayed.count;
 
 	if (!nd_pool_check(&sw->pool))
@@ -391,7 +412,7 @@ const char *nd_switch_audit(const struct nd_switch *sw)
 	}
 	if (queued != sw->pool.used)
 		return "a buffer is neither queued nor delayed nor free";
-	if (c->accepted + c->replicated != c->sent + dropped + sw->pool.used)
+	if (c.accepted + c.replicated != c.sent + dropped + sw->pool.used)
 		return "a frame was accepted and neither sent nor dropped with a reason";
 	return NULL;
 }

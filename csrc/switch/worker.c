@@ -6,12 +6,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #define CHECK_NS (100 * ND_MSEC)
+#define CHECK_SOON_NS ND_MSEC
+#define PUBLISH_NS ND_MSEC
 #define DESCRIPTORS_MAX (1 + ND_WORKER_SWITCHES_MAX * ND_SWITCH_PORTS_MAX)
 
 struct nd_worker {
@@ -19,21 +22,21 @@ struct nd_worker {
 	pthread_t thread;
 	int wake_fd;
 	bool stopping;
+	bool woken; /* by a descriptor, not by time */
 	nd_ns checked;
 	struct nd_switch *switches[ND_WORKER_SWITCHES_MAX];
 	uint32_t switch_count;
 	struct nd_worker_stats stats;
 
-	/* One call at a time: callers hold `callers`, the worker answers under `answer`. */
+	/* One call at a time: who holds `callers` may leave one, and waits for `answered`. */
 	pthread_mutex_t callers;
-	pthread_mutex_t answer;
-	pthread_cond_t answered;
+	sem_t answered;
 	int (*call)(void *context);
 	void *context;
 	int result;
 };
 
-static nd_ns clock_now(void)
+nd_ns nd_worker_now(void)
 {
 	struct timespec now;
 
@@ -58,13 +61,32 @@ static void add(uint64_t *counter, uint64_t value)
 
 static void answer_call(struct nd_worker *worker)
 {
-	if (!__atomic_load_n(&worker->call, __ATOMIC_ACQUIRE))
+	int (*call)(void *context) = __atomic_load_n(&worker->call, __ATOMIC_ACQUIRE);
+
+	if (ND_LIKELY(!call))
 		return;
-	pthread_mutex_lock(&worker->answer);
-	worker->result = worker->call(worker->context);
+	worker->result = call(worker->context);
 	__atomic_store_n(&worker->call, NULL, __ATOMIC_RELEASE);
-	pthread_cond_signal(&worker->answered);
-	pthread_mutex_unlock(&worker->answer);
+	sem_post(&worker->answered);
+}
+
+/* Readers of the page see what happened up to now. */
+static void publish(struct nd_worker *worker, nd_ns now, nd_ns interval)
+{
+	for (uint32_t i = 0; i < worker->switch_count; i++) {
+		struct nd_switch *sw = worker->switches[i];
+
+		if (sw->page && (sw->news || now - sw->published >= interval))
+			nd_page_publish(sw->page, sw, &worker->stats, now);
+	}
+}
+
+/* Looks after the links. */
+static void check(struct nd_worker *worker, nd_ns now)
+{
+	for (uint32_t i = 0; i < worker->switch_count; i++)
+		nd_switch_check(worker->switches[i], now);
+	worker->checked = now;
 }
 
 static uint32_t round_of(struct nd_worker *worker, nd_ns now)
@@ -73,14 +95,15 @@ static uint32_t round_of(struct nd_worker *worker, nd_ns now)
 
 	for (uint32_t i = 0; i < worker->switch_count; i++)
 		moved += nd_switch_round(worker->switches[i], now);
-	if (now - worker->checked >= CHECK_NS) {
-		for (uint32_t i = 0; i < worker->switch_count; i++)
-			nd_switch_check(worker->switches[i], now);
-		worker->checked = now;
-	}
+	/* A port that woke us for no frame has other news. */
+	if (now - worker->checked >= CHECK_NS ||
+	    (worker->woken && moved == 0 && now - worker->checked >= CHECK_SOON_NS))
+		check(worker, now);
+	worker->woken = false;
 	add(&worker->stats.rounds, 1);
 	add(&worker->stats.busy_rounds, moved > 0);
 	add(&worker->stats.frames, moved);
+	publish(worker, now, PUBLISH_NS);
 	return moved;
 }
 
@@ -121,7 +144,7 @@ static nd_ns wake_time(const struct nd_worker *worker)
 /* Blocks until a frame, a call or the next deadline. */
 static void nap(struct nd_worker *worker, struct pollfd *polls)
 {
-	nd_ns before = clock_now();
+	nd_ns before = nd_worker_now();
 	nd_ns wake = wake_time(worker);
 	struct timespec timeout;
 	uint64_t woken;
@@ -129,15 +152,17 @@ static void nap(struct nd_worker *worker, struct pollfd *polls)
 
 	if (wake <= before || !arm(worker, polls, &count))
 		return;
+	publish(worker, before, 1);
 	timeout = (struct timespec){
 		.tv_sec = (time_t)((wake - before) / ND_SEC),
 		.tv_nsec = (long)((wake - before) % ND_SEC),
 	};
-	if (ppoll(polls, count, &timeout, NULL) > 0 && polls[0].revents & POLLIN &&
+	worker->woken = ppoll(polls, count, &timeout, NULL) > 0;
+	if (worker->woken && polls[0].revents & POLLIN &&
 	    read(worker->wake_fd, &woken, sizeof(woken)) < 0)
 		nd_assert(errno == EAGAIN);
 	add(&worker->stats.sleeps, 1);
-	add(&worker->stats.sleep_ns, clock_now() - before);
+	add(&worker->stats.sleep_ns, nd_worker_now() - before);
 }
 
 static void pin(const struct nd_worker *worker)
@@ -155,12 +180,12 @@ static void *run(void *argument)
 {
 	static _Thread_local struct pollfd polls[DESCRIPTORS_MAX];
 	struct nd_worker *worker = argument;
-	nd_ns last = clock_now();
+	nd_ns last = nd_worker_now();
 	nd_ns last_busy = last;
 
 	pin(worker);
 	while (!__atomic_load_n(&worker->stopping, __ATOMIC_ACQUIRE)) {
-		nd_ns now = clock_now();
+		nd_ns now = nd_worker_now();
 
 		if (now - last > worker->stats.gap_ns_max)
 			__atomic_store_n(&worker->stats.gap_ns_max, now - last, __ATOMIC_RELAXED);
@@ -171,7 +196,7 @@ static void *run(void *argument)
 		if (worker->config.profile == ND_WORKER_ADAPTIVE &&
 		    now - last_busy > worker->config.spin_ns) {
 			nap(worker, polls);
-			last = clock_now();
+			last = nd_worker_now();
 		}
 	}
 	answer_call(worker);
@@ -190,8 +215,7 @@ struct nd_worker *nd_worker_start(const struct nd_worker_config *config, struct 
 	worker->config = *config;
 	worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_mutex_init(&worker->callers, NULL);
-	pthread_mutex_init(&worker->answer, NULL);
-	pthread_cond_init(&worker->answered, NULL);
+	sem_init(&worker->answered, 0, 0);
 	status = worker->wake_fd < 0 ? errno : pthread_create(&worker->thread, NULL, run, worker);
 	if (status) {
 		nd_error_set(error, -status, "a switch worker cannot be started: %s",
@@ -217,16 +241,11 @@ void nd_worker_stop(struct nd_worker *worker)
 	__atomic_store_n(&worker->stopping, true, __ATOMIC_RELEASE);
 	wake(worker);
 	pthread_join(worker->thread, NULL);
-	for (uint32_t s = 0; s < worker->switch_count; s++) {
-		for (uint32_t p = 0; p < worker->switches[s]->port_count; p++) {
-			if (worker->switches[s]->ports[p].port)
-				nd_port_disown(worker->switches[s]->ports[p].port);
-		}
-	}
+	for (uint32_t i = 0; i < worker->switch_count; i++)
+		nd_switch_disown(worker->switches[i]);
 	close(worker->wake_fd);
 	pthread_mutex_destroy(&worker->callers);
-	pthread_mutex_destroy(&worker->answer);
-	pthread_cond_destroy(&worker->answered);
+	sem_destroy(&worker->answered);
 	free(worker);
 }
 
@@ -235,14 +254,12 @@ int nd_worker_call(struct nd_worker *worker, int (*call)(void *context), void *c
 	int result;
 
 	pthread_mutex_lock(&worker->callers);
-	pthread_mutex_lock(&worker->answer);
 	worker->context = context;
 	__atomic_store_n(&worker->call, call, __ATOMIC_RELEASE);
 	wake(worker);
-	while (__atomic_load_n(&worker->call, __ATOMIC_ACQUIRE))
-		pthread_cond_wait(&worker->answered, &worker->answer);
+	while (sem_wait(&worker->answered) < 0)
+		nd_assert(errno == EINTR);
 	result = worker->result;
-	pthread_mutex_unlock(&worker->answer);
 	pthread_mutex_unlock(&worker->callers);
 	return result;
 }
@@ -272,10 +289,7 @@ static int leave_round(void *context)
 		if (worker->switches[i] != membership->sw)
 			continue;
 		worker->switches[i] = worker->switches[--worker->switch_count];
-		for (uint32_t p = 0; p < membership->sw->port_count; p++) {
-			if (membership->sw->ports[p].port)
-				nd_port_disown(membership->sw->ports[p].port);
-		}
+		nd_switch_disown(membership->sw);
 		return 0;
 	}
 	return -ENOENT;

@@ -4,13 +4,13 @@
  *
  * Control never locks the data path. A change is a call that the worker makes for the caller
  * between two rounds (nd_worker_call), so no switch needs a lock and every change is atomic to
- * packets. The heartbeat counts rounds: a watchdog that sees it stand still knows that the data
+ * packets. The worker never waits for a caller. The heartbeat counts rounds: a watchdog that sees it stand still knows that the data
  * path hangs, whatever the control plane does.
  */
 #ifndef ND_SWITCH_WORKER_H
 #define ND_SWITCH_WORKER_H
 
-#include "switch/switch.h"
+#include "switch/page.h"
 
 #define ND_WORKER_SWITCHES_MAX 16u
 
@@ -23,16 +23,6 @@ struct nd_worker_config {
 	enum nd_worker_profile profile;
 	nd_ns spin_ns;
 	int cpu; /* to run on, or -1 */
-};
-
-/* Written by the worker only; read at any time without a lock. */
-struct nd_worker_stats {
-	uint64_t rounds;      /* the heartbeat */
-	uint64_t busy_rounds; /* that moved frames */
-	uint64_t frames;      /* moved */
-	uint64_t sleeps;      /* times that it blocked */
-	uint64_t sleep_ns;    /* time spent blocked */
-	uint64_t gap_ns_max;  /* longest time between two rounds that was not slept */
 };
 
 struct nd_worker;
@@ -56,7 +46,10 @@ int nd_worker_call(struct nd_worker *worker, int (*call)(void *context), void *c
 int nd_worker_add(struct nd_worker *worker, struct nd_switch *sw);
 int nd_worker_remove(struct nd_worker *worker, struct nd_switch *sw);
 
-/* A copy of the stats as of now. */
+/* The clock of its rounds. */
+nd_ns nd_worker_now(void);
+
+/* A copy of the stats as of now; the worker alone writes them, in whole words. */
 struct nd_worker_stats nd_worker_stats(const struct nd_worker *worker);
 
 #endif

@@ -83,6 +83,7 @@ TEST(nd_fdb_age__forgets_only_the_silent)
 TEST(nd_fdb_flush_port__keeps_other_ports_and_static_entries)
 {
 	struct nd_fdb_entry list[LIMIT];
+	uint32_t cursor = 0;
 
 	reset();
 	nd_fdb_learn(&fdb, 1, 1, 0);
@@ -92,9 +93,30 @@ TEST(nd_fdb_flush_port__keeps_other_ports_and_static_entries)
 	CHECK_EQ(nd_fdb_lookup(&fdb, 1), ND_NONE);
 	CHECK_EQ(nd_fdb_lookup(&fdb, 2), 2);
 	CHECK_EQ(nd_fdb_lookup(&fdb, 3), 1);
-	CHECK_EQ(nd_fdb_list(&fdb, list, LIMIT), 2);
+	CHECK_EQ(nd_fdb_list(&fdb, &cursor, list, 1), 1);
+	CHECK_EQ(nd_fdb_list(&fdb, &cursor, list + 1, LIMIT), 1);
+	CHECK_EQ(cursor, ND_NONE);
+	CHECK_EQ(list[0].key + list[1].key, 5);
 	CHECK(nd_fdb_remove(&fdb, 3));
 	CHECK(!nd_fdb_remove(&fdb, 3));
+}
+
+TEST(nd_fdb_forget__takes_out_all_that_lead_to_a_port)
+{
+	struct nd_fdb_entry list[LIMIT];
+	uint32_t cursor = 0;
+
+	reset();
+	for (uint64_t key = 0; key < LIMIT; key++) {
+		if (key % 3)
+			nd_fdb_learn(&fdb, key, key & 1, 0);
+		else
+			CHECK_EQ(nd_fdb_set(&fdb, key, key & 1), 0);
+	}
+	nd_fdb_forget(&fdb, 1);
+	CHECK_EQ(nd_fdb_list(&fdb, &cursor, list, LIMIT), LIMIT / 2);
+	for (uint64_t key = 0; key < LIMIT; key++)
+		CHECK_EQ(nd_fdb_lookup(&fdb, key), key & 1 ? ND_NONE : 0);
 }
 
 int main(int argc, char **argv)

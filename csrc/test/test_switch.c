@@ -28,6 +28,11 @@ static uint8_t *mac_of(unsigned host)
 	return macs[host];
 }
 
+static uint64_t key_of(unsigned host)
+{
+	return nd_fdb_key(mac_of(host), 0);
+}
+
 static struct nd_port *open_end(const char *name, bool listen)
 {
 	const struct nd_port_config config = {
@@ -47,7 +52,7 @@ static struct nd_port *open_end(const char *name, bool listen)
 static void add_port(unsigned index, const struct nd_queue_ops *ops, const void *queue_config,
 		     uint64_t rate_bps, const struct nd_faults_config *faults)
 {
-	struct nd_switch_port_config config = {
+	struct nd_switch_port_settings settings = {
 		.discipline = ops,
 		.discipline_config = queue_config,
 		.rate_bps = rate_bps,
@@ -57,14 +62,16 @@ static void add_port(unsigned index, const struct nd_queue_ops *ops, const void 
 	};
 	char name[64];
 
+	struct nd_port *port;
+
 	if (faults)
-		config.faults = *faults;
+		settings.faults = *faults;
 	snprintf(name, sizeof(name), "test-switch-%d-%u", getpid(), index);
-	config.port = open_end(name, true);
+	port = open_end(name, true);
 	hosts[index] = open_end(name, false);
-	CHECK_EQ(nd_port_check(config.port, 0, &error), ND_PORT_UP);
+	CHECK_EQ(nd_port_check(port, 0, &error), ND_PORT_UP);
 	CHECK_EQ(nd_port_check(hosts[index], 0, &error), ND_PORT_UP);
-	CHECK_EQ(nd_switch_add_port(sw, &config, &error), index);
+	CHECK_EQ(nd_switch_add_port(sw, port, &settings, &error), index);
 }
 
 static void open_switch(bool learning, uint32_t packets_max)
@@ -202,15 +209,16 @@ TEST(nd_switch_new__names_the_field_that_is_wrong)
 
 TEST(nd_switch_add_port__refuses_frames_beyond_its_buffers)
 {
-	struct nd_switch_port_config config = { .discipline = &nd_droptail_ops,
-						.discipline_config = &droptail };
+	const struct nd_switch_port_settings settings = { .discipline = &nd_droptail_ops,
+							  .discipline_config = &droptail };
+	struct nd_port *port;
 
 	open_switch(true, 256);
 	sw->config.frame_bytes_max = 1000;
-	config.port = open_end("test-switch-mtu", true);
-	CHECK_EQ(nd_switch_add_port(sw, &config, &error), -EMSGSIZE);
+	port = open_end("test-switch-mtu", true);
+	CHECK_EQ(nd_switch_add_port(sw, port, &settings, &error), -EMSGSIZE);
 	CHECK(strstr(error.text, "lower its MTU"));
-	nd_port_close(config.port);
+	nd_port_close(port);
 	sw->config.frame_bytes_max = 2048;
 	close_all();
 }
@@ -228,8 +236,8 @@ TEST(nd_switch_round__floods_the_unknown_and_learns)
 	rounds(1);
 	CHECK_STR(arrived(0), "b");
 	CHECK_STR(arrived(2), "");
-	CHECK_EQ(sw->counters.flooded, 1);
-	CHECK_EQ(sw->counters.replicated, 2);
+	CHECK_EQ(nd_switch_counters(sw).flooded, 1);
+	CHECK_EQ(nd_switch_counters(sw).replicated, 2);
 	close_all();
 }
 
@@ -240,7 +248,7 @@ TEST(nd_switch_round__off_the_tree_nothing_is_flooded)
 
 	open_plain(false);
 	sw->ports[3].off_tree = true;
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(3), 3), 0);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(3), 3), 0);
 	send_plain(0, broadcast, 'a');
 	send_plain(3, broadcast, 'b');
 	send_plain(0, mac_of(3), 'c');
@@ -248,7 +256,7 @@ TEST(nd_switch_round__off_the_tree_nothing_is_flooded)
 	CHECK_STR(arrived(1), "a");
 	CHECK_STR(arrived(2), "a");
 	CHECK_STR(arrived(3), "c");
-	CHECK_EQ(sw->counters.dropped_off_tree, 1);
+	CHECK_EQ(nd_switch_counters(sw).dropped_off_tree, 1);
 	close_all();
 }
 
@@ -259,15 +267,15 @@ TEST(nd_switch_round__without_learning_the_unknown_is_dropped)
 	send_plain(0, (const uint8_t *)"\xff\xff\xff\xff\xff\xff", 'b');
 	rounds(1);
 	CHECK_STR(arrived(1), "b");
-	CHECK_EQ(sw->counters.dropped_unknown, 1);
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 1), 0);
+	CHECK_EQ(nd_switch_counters(sw).dropped_unknown, 1);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
 	send_plain(0, mac_of(1), 'c');
 	send_plain(1, mac_of(1), 'd');
 	rounds(1);
 	CHECK_STR(arrived(1), "c");
-	CHECK_EQ(sw->counters.dropped_hairpin, 1);
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 9), -ENODEV);
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), ND_SWITCH_GROUP), -ENODEV);
+	CHECK_EQ(nd_switch_counters(sw).dropped_hairpin, 1);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 9), -ENODEV);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), ND_SWITCH_GROUP), -ENODEV);
 	close_all();
 }
 
@@ -280,18 +288,18 @@ TEST(nd_switch_round__group_follows_the_path)
 	open_plain(false);
 	group = nd_switch_add_group(sw, ND_ECMP_PATH, members, 2, 1);
 	CHECK_EQ(group, 0);
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), ND_SWITCH_GROUP), 0);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), ND_SWITCH_GROUP), 0);
 	for (uint16_t path = 0; path < 6; path++)
 		send_ndp(0, 1, path, path);
 	rounds(1);
 	CHECK_EQ(strlen(arrived(2)), 3);
 	CHECK_EQ(strlen(arrived(3)), 3);
-	nd_switch_set_link(sw, 3, false);
+	nd_switch_enable_port(sw, 3, false);
 	for (uint16_t path = 0; path < 6; path++)
 		send_ndp(0, 1, path, path);
 	rounds(1);
 	CHECK_EQ(strlen(arrived(2)), 3);
-	CHECK_EQ(sw->counters.dropped_no_path, 3);
+	CHECK_EQ(nd_switch_counters(sw).dropped_no_path, 3);
 	close_all();
 }
 
@@ -302,7 +310,7 @@ static void open_trimming(void)
 	for (unsigned i = 0; i < PORTS; i++)
 		add_port(i, &nd_ndp_queue_ops, &trimming, 10000000, NULL);
 	for (unsigned i = 0; i < PORTS; i++)
-		CHECK_EQ(nd_switch_set_address(sw, mac_of(i), (uint16_t)i), 0);
+		CHECK_EQ(nd_switch_set_address(sw, key_of(i), (uint16_t)i), 0);
 }
 
 struct seen {
@@ -347,7 +355,7 @@ TEST(nd_switch_round__trims_on_a_full_queue)
 	CHECK_EQ(seen.whole + seen.trimmed, 10);
 	CHECK(seen.trimmed >= 7);
 	CHECK_EQ(seen.bounced, 0);
-	CHECK_EQ(sw->counters.dropped_queue, 0);
+	CHECK_EQ(nd_switch_counters(sw).dropped_queue, 0);
 	close_all();
 }
 
@@ -368,8 +376,8 @@ TEST(nd_switch_round__returns_headers_to_their_sender)
 	CHECK(at_source.bounced > 0);
 	CHECK_EQ(at_source.bounced, at_source.trimmed);
 	/* A returned header that meets a full queue is dropped, not returned again. */
-	CHECK_EQ(at_source.bounced + sw->counters.dropped_queue, sw->counters.bounced);
-	CHECK_EQ(at_target.whole + at_target.trimmed + sw->counters.bounced, 60);
+	CHECK_EQ(at_source.bounced + nd_switch_counters(sw).dropped_queue, nd_switch_counters(sw).bounced);
+	CHECK_EQ(at_target.whole + at_target.trimmed + nd_switch_counters(sw).bounced, 60);
 	close_all();
 }
 
@@ -411,7 +419,7 @@ TEST(nd_switch_round__faults_lose_double_and_delay)
 	send_plain(1, mac_of(2), 'b');
 	rounds(1);
 	CHECK_STR(arrived(2), "");
-	CHECK_EQ(sw->counters.dropped_faults, 1);
+	CHECK_EQ(nd_switch_counters(sw).dropped_faults, 1);
 	rounds(3);
 	CHECK_STR(arrived(2), "bb");
 	close_all();
@@ -422,12 +430,12 @@ TEST(nd_switch_round__runs_out_of_buffers_and_counts)
 	open_switch(false, 64);
 	for (unsigned i = 0; i < PORTS; i++)
 		add_port(i, &nd_droptail_ops, &droptail, 1000000, NULL);
-	CHECK_EQ(nd_switch_set_address(sw, mac_of(1), 1), 0);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
 	for (unsigned i = 0; i < 100; i++)
 		send_plain(0, mac_of(1), 'x');
 	for (unsigned i = 0; i < 4; i++)
 		nd_switch_round(sw, now);
-	CHECK(sw->counters.dropped_no_buffer + sw->counters.dropped_queue >= 35);
+	CHECK(nd_switch_counters(sw).dropped_no_buffer + nd_switch_counters(sw).dropped_queue >= 35);
 	CHECK(!nd_switch_audit(sw));
 	close_all();
 }
@@ -441,9 +449,13 @@ TEST(nd_switch_remove_port__drops_what_is_queued_and_frees_the_slot)
 	CHECK(sw->pool.used > 0);
 	nd_switch_remove_port(sw, 1);
 	CHECK_EQ(sw->pool.used, 0);
-	CHECK(sw->counters.dropped_removed > 0);
+	CHECK(nd_switch_counters(sw).dropped_removed > 0);
 	nd_port_close(hosts[1]);
 	add_port(1, &nd_droptail_ops, &droptail, 0, NULL);
+	send_ndp(0, 1, 9, 0);
+	rounds(1);
+	CHECK_EQ(nd_switch_counters(sw).dropped_unknown, 1);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
 	send_ndp(0, 1, 9, 0);
 	rounds(1);
 	CHECK_EQ(strlen(arrived(1)), 1);

@@ -15,7 +15,20 @@ from ndpstack.scenario._decode import Place
 from ndpstack.scenario._disciplines import discipline
 from ndpstack.scenario._protocols import protocol
 from ndpstack.scenario._schema import Queue
+from ndpstack.scenario._settings import written
 from ndpstack.sim._simulation import counter_names
+from ndpstack.switch import (
+    GroupConfig,
+    Opening,
+    PhantomConfig,
+    PortConfig,
+    QueueConfig,
+    Switch,
+    SwitchConfig,
+    SwitchError,
+    TrimConfig,
+    Worker,
+)
 from ndpstack.testbed._errors import TestbedError
 
 if TYPE_CHECKING:
@@ -25,8 +38,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ndpstack._core import CData, nd_port_config, nd_switch, nd_switch_port_config, nd_worker
+    from ndpstack._core import CData, nd_port_config
     from ndpstack.scenario import Scenario
+    from ndpstack.switch._config import Backend, Mode
     from ndpstack.testbed import Lab
     from ndpstack.testbed._blueprint import Blueprint, Route, SwitchPort
 
@@ -42,12 +56,14 @@ CATCH_UP_NS = 10_000_000
 UP_SECONDS = 5.0
 """How long the links may take to be up."""
 
-_MODES = {
-    "source": lib.ND_ECMP_PATH,
-    "random": lib.ND_ECMP_RANDOM,
-    "round-robin": lib.ND_ECMP_ROUND_ROBIN,
-    "flow": lib.ND_ECMP_FLOW,
+_MODES: dict[str, Mode] = {
+    "source": "path",
+    "random": "random",
+    "round-robin": "round-robin",
+    "flow": "flow",
 }
+
+_BACKENDS: dict[Backend, int] = {"xdp": lib.ND_PORT_XDP, "memory": lib.ND_PORT_MEMORY}
 
 PLAIN_QUEUE = Queue(discipline="droptail")
 """What a plain switch has: 100 packets a port."""
@@ -57,7 +73,7 @@ PLAIN_QUEUE = Queue(discipline="droptail")
 class PortName:
     """How a port of a node is opened."""
 
-    backend: int
+    backend: Backend
     name: str
     namespace: str
     """Empty: this process's."""
@@ -70,11 +86,21 @@ class PortName:
         """Into a port's config; what it points to must live until that is open."""
         name = ffi.new("char[]", self.name.encode())
         namespace = ffi.new("char[]", self.namespace.encode())
-        config.backend, config.name, config.mtu = self.backend, name, mtu
+        config.backend, config.name, config.mtu = _BACKENDS[self.backend], name, mtu
         if self.namespace:
             config.netns = namespace
         config.memory.listen = self.listens
         return [name, namespace]
+
+    def opening(self, mtu: int) -> Opening:
+        """For a switch."""
+        return Opening(
+            backend=self.backend,
+            device=self.name,
+            netns=self.namespace,
+            mtu=mtu,
+            listen=self.listens,
+        )
 
 
 def port_names(drawing: Blueprint, lab: Lab | None) -> Callable[[str, str], PortName]:
@@ -85,7 +111,7 @@ def port_names(drawing: Blueprint, lab: Lab | None) -> Callable[[str, str], Port
 
         def in_lab(node: str, port: str) -> PortName:
             mac = bytes.fromhex(plan.mac(node, port).replace(":", ""))
-            return PortName(lib.ND_PORT_XDP, port, made.namespace(node), mac)
+            return PortName("xdp", port, made.namespace(node), mac)
 
         return in_lab
     prefix = f"ndpstack-{os.getpid()}-{secrets.token_hex(3)}"
@@ -101,7 +127,7 @@ def port_names(drawing: Blueprint, lab: Lab | None) -> Callable[[str, str], Port
         name, listens = ends[node, port]
         # What a stack on a memory port calls itself.
         mac = b"\x02\x00" + plan.address(node).ipv4.packed if node in hosts else bytes(6)
-        return PortName(lib.ND_PORT_MEMORY, name, "", mac, listens=listens)
+        return PortName("memory", name, "", mac, listens=listens)
 
     return in_memory
 
@@ -128,11 +154,9 @@ class Fabric:
         self._drawing = drawing
         self._port = port
         self._plain = plain
-        self._keep: list[CData] = []
-        self._switches: dict[str, nd_switch] = {}
-        self._indices: dict[tuple[str, str], int] = {}
+        self._switches: dict[str, Switch] = {}
         self._modes: set[str] = set()
-        self._worker: nd_worker | None = None
+        self._worker: Worker | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -154,71 +178,67 @@ class Fabric:
 
     def close(self) -> None:
         """Stops the switches and closes their ports."""
+        for switch in self._switches.values():
+            switch.close()
         if self._worker is not None:
-            lib.nd_worker_stop(self._worker)
+            self._worker.close()
             self._worker = None
-        for made in self._switches.values():
-            lib.nd_switch_free(made)
         self._switches.clear()
 
     def _build(self, name: str) -> None:
-        error = ffi.new("struct nd_error *")
-        text = ffi.new("char[]", name.encode())
-        config = ffi.new("struct nd_switch_config *")
-        config.name, config.packets_max = text, PACKETS
-        config.frame_bytes_max = self._drawing.plan.links[0].mtu + FRAME_BYTES_ABOVE_MTU
-        config.fdb_max = 1024
-        config.fdb_aging = 2**62
-        config.frame = lib.nd_frame_config_default()
-        config.seed = self._scenario.seed * 1_000_003 + len(self._switches)
-        made = lib.nd_switch_new(config, error)
-        if not made:
-            raise TestbedError(f"switch {name}: {ffi.string(error.text).decode()}")
-        self._switches[name] = made
-        for port, _ in self._drawing.plan.ports(name):
-            self._add_port(name, port)
-        self._add_routes(name)
+        config = SwitchConfig(
+            name=name,
+            packets=PACKETS,
+            frame_bytes=self._drawing.plan.links[0].mtu + FRAME_BYTES_ABOVE_MTU,
+            addresses=1024,
+            learning=False,
+            seed=self._scenario.seed * 1_000_003 + len(self._switches),
+        )
+        try:
+            self._switches[name] = Switch(config)
+            for port, _ in self._drawing.plan.ports(name):
+                self._add_port(name, port)
+            self._add_routes(name)
+        except SwitchError as error:
+            raise TestbedError(f"{name}: {error}") from error
 
     def _add_port(self, switch: str, name: str) -> None:
-        error = ffi.new("struct nd_error *")
-        opening = ffi.new("struct nd_port_config *")
-        keep = self._port(switch, name).store(opening, self._drawing.plan.links[0].mtu)
-        opening.filter.everything = True
-        port = lib.nd_port_open(opening, error)
-        if not port:
-            raise TestbedError(f"{switch}: {ffi.string(error.text).decode()}")
-        del keep
-        self._modes.add(ffi.string(port.mode).decode())
-        config = ffi.new("struct nd_switch_port_config *")
         leads_to = self._drawing.ports[switch, name]
-        config.port, config.rate_bps, config.catch_up = port, leads_to.rate_bps, CATCH_UP_NS
-        config.off_tree = not leads_to.on_tree
-        self._set_queue(config, leads_to)
-        last_hop = leads_to.tier == "edge-down"
-        frame = lib.nd_frame_config_default()
-        config.trim.dscp = frame.dscp_trimmed_last_hop if last_hop else frame.dscp_trimmed
-        config.trim.pcp = lib.ND_FRAME_PCP_KEEP
-        config.trim.location = lib.ND_NDP_TRIM_LAST_HOP if last_hop else lib.ND_NDP_TRIM_FABRIC
-        index = lib.nd_switch_add_port(self._switches[switch], config, error)
-        if index < 0:
-            lib.nd_port_close(port)
-            raise TestbedError(f"{switch}: {ffi.string(error.text).decode()}")
-        self._indices[switch, name] = index
+        made = self._switches[switch]
+        queue, phantom = self._queue(leads_to)
+        made.add_port(
+            PortConfig(
+                name=name,
+                opening=self._port(switch, name).opening(self._drawing.plan.links[0].mtu),
+                queue=queue,
+                rate_bps=leads_to.rate_bps,
+                catch_up_ns=CATCH_UP_NS,
+                trim=TrimConfig(last_hop=leads_to.tier == "edge-down"),
+                phantom=phantom,
+                floods=leads_to.on_tree,
+            )
+        )
+        self._modes.add(made.port_state(name).mode)
 
-    def _set_queue(self, config: nd_switch_port_config, leads_to: SwitchPort) -> None:
+    def _queue(self, leads_to: SwitchPort) -> tuple[QueueConfig, PhantomConfig | None]:
         tiers = {str(tier): queue for tier, queue in self._scenario.switch.ports.items()}
         table = tiers.get(leads_to.tier, self._scenario.switch.queue)
         if self._plain:
             table = PLAIN_QUEUE
-        if table.phantom is not None:
-            raise TestbedError("phantom queues of a scenario are simulated only; use --on sim")
         place = Place("scenario") / "switch" / "queue"
         found = discipline(table, place)
-        made = found.configure(
-            table, self._packet_bytes(), place, last_hop=leads_to.tier == "edge-down"
+        last_hop = leads_to.tier == "edge-down"
+        config = found.configure(table, self._packet_bytes(), place, last_hop=last_hop)
+        queue = QueueConfig(
+            discipline=table.discipline.replace("-", "_"), settings=written(config, found.struct)
         )
-        self._keep.append(made)
-        config.discipline, config.discipline_config = found.ops, made
+        if table.phantom is None:
+            return queue, None
+        return queue, PhantomConfig(
+            rate_bps=leads_to.rate_bps * table.phantom.drain // 10**6,
+            threshold_bytes=table.phantom.threshold,
+            quantum_ns=table.phantom.quantum // 1000,
+        )
 
     def _packet_bytes(self) -> int:
         scenario = self._scenario
@@ -231,39 +251,35 @@ class Fabric:
 
     def _add_routes(self, switch: str) -> None:
         made = self._switches[switch]
-        groups: dict[Route, int] = {}
+        groups: dict[Route, str] = {}
         for host, route in self._drawing.routes[switch].items():
-            to = self._indices[switch, route.ports[0]]
+            to = route.ports[0]
             if len(route.ports) > 1:
                 if route not in groups:
-                    groups[route] = self._add_group(switch, route)
-                to = lib.ND_SWITCH_GROUP | groups[route]
-            mac = ffi.new("uint8_t[]", self._port(host, "p0").mac)
-            if lib.nd_switch_set_address(made, mac, to) < 0:
-                raise TestbedError(f"{switch}: no room for the address of {host}")
+                    groups[route] = f"group {len(groups)}"
+                    self._add_group(switch, groups[route], route)
+                to = groups[route]
+            made.set_address(self._port(host, "p0").mac.hex(":"), to)
 
-    def _add_group(self, switch: str, route: Route) -> int:
-        mode = _MODES["flow" if self._plain else self._scenario.switch.route]
-        ports = ffi.new("uint16_t[]", [self._indices[switch, port] for port in route.ports])
-        group = lib.nd_switch_add_group(
-            self._switches[switch], mode, ports, len(route.ports), route.divisor
+    def _add_group(self, switch: str, name: str, route: Route) -> None:
+        self._switches[switch].add_group(
+            GroupConfig(
+                name=name,
+                ports=route.ports,
+                mode=_MODES["flow" if self._plain else self._scenario.switch.route],
+                divisor=route.divisor,
+            )
         )
-        if group < 0:
-            raise TestbedError(f"{switch}: it has too many groups of equal paths")
-        return group
 
     def _run(self) -> None:
         if not self._switches:
             return
-        error = ffi.new("struct nd_error *")
-        config = ffi.new("struct nd_worker_config *", lib.nd_worker_config_default())
-        worker = lib.nd_worker_start(config, error)
-        if not worker:
-            raise TestbedError(f"switches: {ffi.string(error.text).decode()}")
-        self._worker = worker
-        for name, made in self._switches.items():
-            if lib.nd_worker_add(worker, made) < 0:
-                raise TestbedError(f"switch {name}: a thread runs no more than 16 switches")
+        try:
+            self._worker = Worker()
+            for switch in self._switches.values():
+                switch.start(self._worker)
+        except SwitchError as error:
+            raise TestbedError(f"switches: {error}") from error
 
     def wait_for_links(self) -> None:
         """Waits until every link is up, those to hosts included.
@@ -272,8 +288,8 @@ class Fabric:
             TestbedError: One is not, after UP_SECONDS.
         """
         deadline = time.monotonic() + UP_SECONDS
-        for (switch, name), index in self._indices.items():
-            while not self._switches[switch].ports[index].up:
+        for switch, name in self._drawing.ports:
+            while not self._switches[switch].port_reading(name).up:
                 if time.monotonic() > deadline:
                     raise TestbedError(
                         f"port {name} of {switch} is not up after {UP_SECONDS:.0f} s"
@@ -285,9 +301,8 @@ class Fabric:
         names = counter_names(lib.nd_queue_counters_table)
         table = np.zeros((ports, len(names)), np.uint64)
         for (switch, name), leads_to in self._drawing.ports.items():
-            counters = self._switches[switch].ports[self._indices[switch, name]].queue_counters
-            words = ffi.cast("uint64_t *", ffi.addressof(counters))
-            table[leads_to.number] = list(words[0 : len(names)])
+            counters = self._switches[switch].port_counters(name)["queue"]
+            table[leads_to.number] = list(counters.values())
         return names, table
 
     def conditions(self) -> dict[str, str]:
@@ -298,13 +313,9 @@ class Fabric:
         return {"switches": f"{len(self._switches)} in one thread, ports {modes}"}
 
     def audit(self) -> str | None:
-        """What breaks conservation in any switch, or None. Stops them for good."""
-        worker = self._worker
-        if worker is None:
-            return None
-        for name, made in self._switches.items():
-            lib.nd_worker_remove(worker, made)
-            wrong = lib.nd_switch_audit(made)
+        """What breaks conservation in any switch, or None."""
+        for name, switch in self._switches.items():
+            wrong = switch.audit()
             if wrong:
-                return f"switch {name}: {ffi.string(wrong).decode()}"
+                return f"switch {name}: {wrong}"
         return None
