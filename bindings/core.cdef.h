@@ -306,6 +306,7 @@ struct nd_homa_config {
 	uint32_t incast_rpcs;
 	uint32_t incast_bytes;
 	nd_ns resend_ns;
+	uint32_t resend_jitter_permille;
 	uint32_t resends_max;
 	nd_ns need_ack_ns;
 	nd_ns need_ack_ns_max;

@@ -280,6 +280,7 @@ class nd_homa_config(Struct):
     incast_rpcs: int
     incast_bytes: int
     resend_ns: int
+    resend_jitter_permille: int
     resends_max: int
     need_ack_ns: int
     need_ack_ns_max: int

@@ -146,12 +146,12 @@ static void vary_homa_limits(struct nd_homa_config *config, struct nd_rng *rng)
 {
 	config->server_rpcs_max = DRAW(rng, 8, 32, 256);
 	config->peer_rpcs_max = DRAW(rng, 4, 16, 256);
-	/* Fewer than there are messages: each that has none asks for everything again and again. */
-	config->gaps_max = DRAW(rng, 128, 1024);
+	config->gaps_max = DRAW(rng, 1, 8, 128, 1024);
 	config->message_gaps_max = DRAW(rng, 1, 4, 64);
 	config->replies_max = DRAW(rng, 4, 64, 1024);
 	config->done_max = DRAW(rng, 64, 512, 4096);
 	config->resend_ns = DRAW(rng, 200000, 1000000, 5000000);
+	config->resend_jitter_permille = DRAW(rng, 0, 250, 1000);
 	config->cutoffs_ns = DRAW(rng, 1, 100000, 1000000);
 	config->unknown_resend = nd_rng_below(rng, 4) == 0;
 }
@@ -179,18 +179,15 @@ static void configure_homa(const struct nd_swarm *swarm, void *out)
 		vary_homa_windows(&config, &rng);
 		vary_homa_limits(&config, &rng);
 	}
-	/* Small limits refuse requests for good: no reason to fail, but a failure. */
-	if (nd_swarm_options_gentle(options)) {
+	/* A short memory refuses old requests for good: no reason to fail, but a failure. */
+	if (nd_swarm_options_gentle(options))
 		config.done_max = 4096;
-		config.server_rpcs_max = 256;
-		config.peer_rpcs_max = 256;
-	}
 	/* Whoever forgets responses that nobody has yet needs a network that loses few. */
 	config.at_least_once = options->config % 3 == 1 && options->buffer_packets >= 64 &&
 			       options->hosts <= 3 && options->message_max <= 20000;
 	/* A peer that is only slow must not be taken for dead. */
 	config.resend_ns = nd_max_u64(config.resend_ns, 2 * rtt);
-	config.done_ns = nd_max_u64(config.done_ns, 2 * (config.resends_max + 1) * config.resend_ns);
+	config.done_ns = nd_max_u64(config.done_ns, 3 * (config.resends_max + 1) * config.resend_ns);
 	config.need_ack_ns = nd_max_u64(config.need_ack_ns, 2 * rtt);
 	config.need_ack_ns_max = nd_max_u64(config.need_ack_ns_max, config.need_ack_ns);
 	*(struct nd_homa_config *)out = config;

@@ -81,6 +81,7 @@ static inline struct nd_homa_config hand_defaults(void)
 
 	config.rtt_bytes = 10000;
 	config.max_incoming_bytes = 0;
+	config.resend_jitter_permille = 0;
 	config.send_fifo_permille = 0;
 	config.grant_fifo_permille = 0;
 	config.cutoff_mode = ND_HOMA_CUTOFFS_STATIC;

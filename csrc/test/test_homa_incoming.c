@@ -128,6 +128,36 @@ TEST(add_gap__pool_runs_out)
 	CHECK_EQ(hand_counters()->gaps_refused, 2);
 }
 
+/* Without a hole only the next packet is of use: it is asked for alone, then the one after it. */
+TEST(go_gapless__asks_packet_by_packet)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.gaps_max = 1;
+	hand_start(&config, false);
+	hand_data(3, 100, 1424, 1424, 4000, 4000);
+	hand_data(2, 100, 1424, 1424, 60000, 10000);
+	hand_data(2, 100, 2848, 1424, 60000, 10000);
+	CHECK_EQ(hand_counters()->gapless, 1);
+	hand_drain();
+	hand_wait(hand_config.resend_ns);
+	CHECK_STR(hand_next(), "RESEND 101>3 0+1424");
+	CHECK_STR(hand_next(), "RESEND 101>2 0+1424");
+	for (uint32_t at = 0; at + 1424 < 10000; at += 1424) {
+		char expected[40];
+
+		CHECK_STR(hand_next(), "");
+		hand_data(2, 100, at, 1424, 60000, 10000);
+		snprintf(expected, sizeof(expected), "RESEND 101>2 %u+%u", at + 1424,
+			 nd_min_u32(1424, 10000 - at - 1424));
+		CHECK_STR(hand_next(), expected);
+	}
+	hand_data(2, 100, 9968, 32, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <20000 p0");
+	hand_data(2, 100, 11424, 1424, 60000, 10000);
+	CHECK_EQ(hand_counters()->gapless, 2);
+}
+
 /* Receiver credit: no memory, no grant, unscheduled bytes dropped, counted; RESEND when it comes. */
 TEST(nd_homa_in_begin__starved)
 {

@@ -43,6 +43,30 @@ TEST(check_silence__client_asks_for_the_response)
 	CHECK_STR(hand_next(), "RESEND 2>2 1424+3576");
 }
 
+/* RPCs that began together do not ask together: the same answers would overflow a queue again. */
+TEST(resend_interval__spreads_questions)
+{
+	struct nd_homa_config config = hand_defaults();
+	uint32_t asked = 0;
+
+	config.resend_jitter_permille = 500;
+	hand_start(&config, false);
+	for (uint32_t i = 0; i < 60; i++)
+		hand_request(2, 100);
+	hand_drain();
+	wait_resend();
+	for (uint32_t step = 0; step <= 10; step++) {
+		uint32_t now = 0;
+
+		for (; hand_next()[0]; now++)
+			;
+		CHECK(now <= 15);
+		asked += now;
+		hand_wait(hand_config.resend_ns / 20);
+	}
+	CHECK_EQ(asked, 60);
+}
+
 /* ... but not while its own NIC has not taken the request. */
 TEST(expects__own_turn_is_no_silence)
 {

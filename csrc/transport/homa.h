@@ -18,6 +18,9 @@
 /* First port that belongs to clients; servers listen below. */
 #define ND_HOMA_CLIENT_PORTS 0x8000
 
+/* Longest wait, in resend_ns, before a request that a full server refused is offered again. */
+#define ND_HOMA_PUT_OFF_MAX 8
+
 /* How a receiver splits the eight priority levels and chooses its unscheduled cutoffs. */
 enum nd_homa_cutoff_mode {
 	ND_HOMA_CUTOFFS_AUTO = 0,   /* share of levels = unscheduled share of traffic (the text) */
@@ -63,6 +66,7 @@ struct nd_homa_config {
 
 	/* Times. */
 	nd_ns resend_ns;       /* silence before a RESEND, and between two of them */
+	uint32_t resend_jitter_permille; /* ... and up to this much longer, drawn anew each time */
 	uint32_t resends_max;  /* RESENDs without any answer before giving up */
 	nd_ns need_ack_ns;     /* response sent, no ACK: first NEED_ACK; doubles from there */
 	nd_ns need_ack_ns_max; /* ... up to this */
@@ -191,6 +195,7 @@ nd_ns nd_homa_frozen(const void *endpoint);
 	X(unknowns_sent, "RPC_UNKNOWN packets sent.") \
 	X(unknowns_received, "RPC_UNKNOWN packets received.") \
 	X(requests_restarted, "Requests sent again from the start because the server had not got them.") \
+	X(requests_put_off, "Times that a full server refused a request, which is offered again later.") \
 	X(need_acks_sent, "NEED_ACK packets sent.") \
 	X(need_acks_received, "NEED_ACK packets received.") \
 	X(acks_sent, "ACK packets sent.") \
@@ -226,6 +231,7 @@ nd_ns nd_homa_frozen(const void *endpoint);
 	X(peers_refused, "Packets and requests refused because peers_max busy peers are known.") \
 	X(peers_evicted, "Idle peers forgotten to make room.") \
 	X(gaps_refused, "DATA dropped because its message has too many holes.") \
+	X(gapless, "Times that a message found no hole free and went on packet by packet.") \
 	X(replies_dropped, "Control packets not sent because replies_max were waiting.") \
 	X(done_evicted_early, "Completed RPCs forgotten before done_ns because of done_max.") \
 	X(priority_bytes_0, "Bytes sent at priority 0, headers included.") \

@@ -51,7 +51,8 @@ static const char *audit_in(const struct nd_homa *homa, const struct nd_homa_rpc
 	WRONG_WHEN(ordered && (rpc->state != ND_HOMA_INCOMING || in->granted == in->bytes),
 		   "a message that wants no grants is in the grant order");
 	WRONG_WHEN(!ordered && !homa->config.basic && rpc->state == ND_HOMA_INCOMING && in->begun &&
-			   in->granted < in->bytes && !(rpc->flags & (RPC_QUIET | RPC_STARVED)),
+			   in->granted < in->bytes &&
+			   !(rpc->flags & (RPC_QUIET | RPC_STARVED | RPC_GAPLESS)),
 		   "a message that wants grants is not in the grant order");
 	WRONG_WHEN(in->counted && in->counted != in->granted - in->received,
 		   "a message counts a wrong number of incoming bytes");
@@ -68,7 +69,8 @@ static const char *audit_out(const struct nd_homa *homa, const struct nd_homa_rp
 	bool sending = rpc->state == ND_HOMA_OUTGOING || rpc->state == ND_HOMA_REPLYING ||
 		       rpc->state == ND_HOMA_UNACKED ||
 		       (rpc->state == ND_HOMA_INCOMING && !nd_homa_is_server(rpc));
-	bool ready = out->resend_from < out->resend_to || out->sent < out->granted || !out->begun;
+	bool ready = !(rpc->flags & RPC_PUT_OFF) &&
+		     (out->resend_from < out->resend_to || out->sent < out->granted || !out->begun);
 
 	WRONG_WHEN(out->sent > out->granted || out->granted > out->bytes,
 		   "sent <= granted <= bytes does not hold");

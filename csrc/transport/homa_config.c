@@ -58,6 +58,7 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.incast_rpcs = 25,
 		.incast_bytes = 320,
 		.resend_ns = resend_ns,
+		.resend_jitter_permille = 250,
 		.resends_max = RESENDS_MAX,
 		.need_ack_ns = 2 * ND_MSEC,
 		.need_ack_ns_max = 64 * ND_MSEC,
@@ -99,6 +100,7 @@ struct nd_homa_config nd_homa_config_paper(uint32_t unscheduled_levels, uint32_t
 	config.send_fifo_permille = 0;
 	config.grant_fifo_permille = 0;
 	config.incast_rpcs = 0;
+	config.resend_jitter_permille = 0;
 	config.at_least_once = true;
 	config.unknown_resend = true;
 	config.done_max = 1;
@@ -160,23 +162,26 @@ static const char *check_priorities(const struct nd_homa_config *c)
 	return NULL;
 }
 
-/* After so long without an answer a client gives up. */
+/* After so long without an answer a client gives up, one that a full server put off included. */
 static nd_ns silence_ns(const struct nd_homa_config *c)
 {
-	return (c->resends_max + 1) * c->resend_ns;
+	nd_ns resend_ns = c->resend_ns + c->resend_ns * c->resend_jitter_permille / 1000;
+
+	return (c->resends_max + 1) * resend_ns + ND_HOMA_PUT_OFF_MAX * c->resend_ns;
 }
 
 static const char *check_limits(const struct nd_homa_config *c)
 {
 	REFUSE_WHEN(c->resend_ns == 0 || c->need_ack_ns == 0 || c->need_ack_ns_max < c->need_ack_ns,
 		    "resend_ns and need_ack_ns must be above 0, need_ack_ns_max not below need_ack_ns");
+	REFUSE_WHEN(c->resend_jitter_permille > 1000, "resend_jitter_permille must be 0..1000");
 	REFUSE_WHEN(c->resends_max == 0 || c->resends_max > 250 || c->need_acks_max > 250,
 		    "resends_max must be 1..250, need_acks_max 0..250");
 	REFUSE_WHEN(c->one_way && !c->at_least_once,
 		    "one_way needs at_least_once: without a response nothing can be acknowledged");
 	REFUSE_WHEN(!c->at_least_once && c->done_ns < silence_ns(c),
-		    "done_ns must be above resend_ns * (resends_max + 1): a client that still asks would "
-		    "run its request again");
+		    "done_ns must be above resend_ns * (resends_max + 9), plus resend_jitter_permille: a "
+		    "client that still asks would run its request again");
 	REFUSE_WHEN(c->rpcs_max == 0 || c->rpcs_max > (1u << 24) || c->peers_max == 0 ||
 			    c->peers_max > (1u << 24),
 		    "rpcs_max and peers_max must be 1..2^24");

@@ -33,7 +33,8 @@ static uint64_t key_of(const struct nd_homa_rpc *rpc)
 static bool wants_grants(const struct nd_homa_rpc *rpc)
 {
 	return rpc->state == ND_HOMA_INCOMING && rpc->in.begun &&
-	       !(rpc->flags & (RPC_QUIET | RPC_STARVED)) && rpc->in.granted < rpc->in.bytes;
+	       !(rpc->flags & (RPC_QUIET | RPC_STARVED | RPC_GAPLESS)) &&
+	       rpc->in.granted < rpc->in.bytes;
 }
 
 static uint32_t window_of(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)

@@ -25,7 +25,7 @@ static void starve(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 
 static void end_starving(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	rpc->flags &= (uint8_t)~RPC_STARVED;
+	rpc->flags &= (uint16_t)~RPC_STARVED;
 	homa->starved_count--;
 	nd_homa_list_remove(homa, &homa->starved[rpc->app], LIST_STARVED, rpc);
 }
@@ -136,6 +136,16 @@ static uint32_t fill_gaps(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_
 	return added;
 }
 
+/*
+ * All gaps are with other messages. To ask for all that is missing would only bring it out of order
+ * again, for ever where a network prefers the last packets of a message.
+ */
+static void go_gapless(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	homa->counters.gapless += !(rpc->flags & RPC_GAPLESS);
+	rpc->flags |= RPC_GAPLESS;
+}
+
 uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t offset,
 			uint32_t bytes, const uint8_t *payload)
 {
@@ -153,6 +163,8 @@ uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t 
 			link = &gap_at(homa, *link)->next;
 		if (!add_gap(homa, rpc, link, rpc->in.end, offset)) {
 			homa->counters.gaps_refused++;
+			if (!rpc->in.gap_count)
+				go_gapless(homa, rpc);
 			return 0;
 		}
 	}
@@ -178,6 +190,8 @@ void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rp
 		*start = rpc->in.end;
 		*end = nd_max_u32(rpc->in.end, rpc->in.granted);
 	}
+	if (rpc->flags & RPC_GAPLESS)
+		*end = nd_min_u32(*end, *start + homa->config.mss_bytes);
 }
 
 void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)

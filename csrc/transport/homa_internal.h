@@ -45,6 +45,8 @@ enum {
 	RPC_DOUBTED = 1 << 5,   /* ... and then said that it does not */
 	RPC_INCAST = 1 << 6,    /* request carries the incast flag */
 	RPC_ASKED = 1 << 7,     /* a RESEND went out since it was doubted */
+	RPC_PUT_OFF = 1 << 8,   /* client: the server is full; silent until the timer fires */
+	RPC_GAPLESS = 1 << 9,   /* found no gap free: goes on packet by packet until it caught up */
 };
 
 enum nd_homa_list_kind { LIST_CONTROL, LIST_EVENTS, LIST_STARVED, LIST_OLDEST, LIST_KINDS };
@@ -113,8 +115,9 @@ struct nd_homa_rpc {
 	uint8_t state_failed; /* state when it failed */
 	uint8_t control;     /* CONTROL_* */
 	uint8_t events;      /* EVENT_* */
-	uint8_t flags;       /* RPC_* */
 	uint8_t attempts;    /* RESENDs or NEED_ACKs without answer */
+	uint8_t refusals;    /* client: times that the server was full, in a row */
+	uint16_t flags;      /* RPC_* */
 	struct nd_homa_out out;
 	struct nd_homa_in in;
 	struct nd_homa_order order;
@@ -345,6 +348,10 @@ void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event);
 void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+/* May another RPC be opened, by this peer if it is one of a peer's? */
+bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer);
+/* The server has our RPC. */
+void nd_homa_rpc_heard(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* The peer gave a sign of life about the RPC. */
 void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now);
 uint32_t nd_homa_events(void *endpoint, struct nd_event *out, uint32_t limit);
@@ -440,6 +447,8 @@ void nd_homa_receive_data(struct nd_homa *homa, struct nd_homa_peer *peer,
 /* Answers a packet about an RPC that is not here. */
 void nd_homa_receive_unknown(struct nd_homa *homa, const struct nd_packet *packet, uint8_t type,
 			     uint8_t note);
+/* Tells the client that there is no room for its request, if it understands that. */
+void nd_homa_receive_full(struct nd_homa *homa, const struct nd_packet *packet);
 /* The client at peer has finished with its RPC. */
 void nd_homa_receive_ack(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t client_id,
 			 nd_ns now);
@@ -447,6 +456,8 @@ void nd_homa_receive_ack(struct nd_homa *homa, struct nd_homa_peer *peer, uint64
 /* homa_timer.c */
 /* Starts watching for silence in the RPC's present state. */
 void nd_homa_timer_start(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now);
+/* The server is full: nothing is sent until the request is offered again. */
+void nd_homa_put_off(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now);
 /* Tells the peer that the RPC is over for us. */
 void nd_homa_tell_end(struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint8_t note);
 /* Ends the RPC with this error for the application, and tells the peer. */

@@ -26,6 +26,12 @@ void nd_homa_receive_unknown(struct nd_homa *homa, const struct nd_packet *packe
 	});
 }
 
+void nd_homa_receive_full(struct nd_homa *homa, const struct nd_packet *packet)
+{
+	if (packet->homa.speaker == ND_HOMA_SPEAKER)
+		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_FULL);
+}
+
 static bool is_sending(const struct nd_homa_rpc *rpc)
 {
 	return !nd_homa_is_server(rpc) || rpc->state == ND_HOMA_REPLYING ||
@@ -94,28 +100,36 @@ static void answer_resend(struct nd_homa *homa, struct nd_homa_rpc *rpc,
 		nd_homa_control_want(homa, rpc, CONTROL_BUSY);
 }
 
+/* What has run is not asked for again, it would run again. */
+static void answer_unknown_resend(struct nd_homa *homa, const struct nd_homa_peer *peer,
+				  const struct nd_packet *packet, nd_ns now)
+{
+	uint64_t id = packet->homa.sender_id ^ 1;
+	bool is_request = id & 1;
+
+	if (is_request && nd_homa_done_has(homa, packet->source, id, now))
+		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_DONE);
+	else if (is_request && !nd_homa_rpc_room(homa, peer))
+		nd_homa_receive_full(homa, packet);
+	else if (is_request && homa->config.unknown_resend)
+		nd_homa_receive_unknown(homa, packet, ND_HOMA_RESEND, 0);
+	else
+		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_NONE);
+}
+
 static void receive_resend(struct nd_homa *homa, struct nd_homa_peer *peer,
 			   const struct nd_packet *packet, nd_ns now)
 {
-	uint64_t id = packet->homa.sender_id ^ 1;
 	struct nd_homa_rpc *rpc = find(homa, packet);
 
-	(void)peer;
 	homa->counters.resends_received++;
 	if (!rpc) {
-		bool done = id & 1 && nd_homa_done_has(homa, packet->source, id, now);
-
-		/* What has run is not asked for again, it would run again. */
-		if (id & 1 && !done && homa->config.unknown_resend)
-			nd_homa_receive_unknown(homa, packet, ND_HOMA_RESEND, 0);
-		else
-			nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN,
-						done ? ND_HOMA_NOTE_DONE : ND_HOMA_NOTE_NONE);
+		answer_unknown_resend(homa, peer, packet, now);
 	} else if (is_sending(rpc)) {
 		if (nd_homa_is_server(rpc))
 			nd_homa_rpc_alive(homa, rpc, now);
 		else
-			rpc->flags |= RPC_HEARD;
+			nd_homa_rpc_heard(homa, rpc);
 		answer_resend(homa, rpc, &packet->homa);
 	} else {
 		nd_homa_control_want(homa, rpc, CONTROL_BUSY);
@@ -153,7 +167,17 @@ static void forget_response(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	rpc->in.granted = rpc->in.received;
 	nd_homa_in_account(homa, rpc);
 	rpc->in = (struct nd_homa_in){ .gaps = ND_NONE };
-	rpc->flags &= (uint8_t)~RPC_QUIET;
+	rpc->flags &= (uint16_t)~(RPC_QUIET | RPC_GAPLESS);
+}
+
+static void start_over(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t note, nd_ns now)
+{
+	if (note == ND_HOMA_NOTE_FULL) {
+		nd_homa_put_off(homa, rpc, now);
+	} else {
+		homa->counters.requests_restarted++;
+		nd_homa_out_restart(homa, rpc);
+	}
 }
 
 /*
@@ -172,13 +196,12 @@ static void server_lost_rpc(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8
 	} else if (homa->config.at_least_once || !may_have_run) {
 		if (rpc->state == ND_HOMA_INCOMING)
 			forget_response(homa, rpc);
-		homa->counters.requests_restarted++;
-		nd_homa_out_restart(homa, rpc);
+		start_over(homa, rpc, note, now);
 	} else if (rpc->flags & RPC_DOUBTED && rpc->flags & RPC_ASKED) {
 		end_unknown(homa, rpc, -ECONNRESET, now);
 	} else if (!(rpc->flags & RPC_DOUBTED)) {
 		rpc->flags |= RPC_DOUBTED;
-		rpc->flags &= (uint8_t)~RPC_ASKED;
+		rpc->flags &= (uint16_t)~RPC_ASKED;
 	}
 }
 
@@ -272,7 +295,7 @@ static void receive_need_ack(struct nd_homa *homa, struct nd_homa_peer *peer,
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_ACK, 0);
 		return;
 	}
-	rpc->flags |= RPC_HEARD;
+	nd_homa_rpc_heard(homa, rpc);
 	nd_homa_in_missing(homa, rpc, &start, &end);
 	if (rpc->in.begun && (rpc->flags & RPC_STARVED || start == end))
 		nd_homa_control_want(homa, rpc, CONTROL_BUSY);

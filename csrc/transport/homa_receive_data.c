@@ -4,6 +4,14 @@
 
 #include <errno.h>
 
+/* One answer to the packets that a client sends unasked is enough: the first one's. */
+static void refuse_full(struct nd_homa *homa, const struct nd_packet *packet)
+{
+	homa->counters.rpcs_refused++;
+	if (packet->homa.offset == 0)
+		nd_homa_receive_full(homa, packet);
+}
+
 /* Why a request may not be opened; true when something was said or counted. */
 static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
 		   const struct nd_packet *packet, nd_ns now)
@@ -25,9 +33,8 @@ static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_TOO_LONG);
 		return true;
 	}
-	if (homa->server_rpcs >= homa->config.server_rpcs_max ||
-	    peer->server_rpcs >= homa->config.peer_rpcs_max) {
-		counters->rpcs_refused++;
+	if (!nd_homa_rpc_room(homa, peer)) {
+		refuse_full(homa, packet);
 		return true;
 	}
 	return false;
@@ -50,7 +57,7 @@ static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_pee
 		return NULL;
 	rpc = nd_homa_rpc_create(homa, peer, packet->homa.sender_id | 1, now);
 	if (!rpc) {
-		homa->counters.rpcs_refused++;
+		refuse_full(homa, packet);
 		return NULL;
 	}
 	rpc->state = ND_HOMA_INCOMING;
@@ -161,6 +168,25 @@ static void watch(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 		nd_homa_timer_start(homa, rpc, now);
 }
 
+/* A message without a gap can only use what comes next, and asks for that alone. */
+static void go_on_gapless(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t added)
+{
+	if (rpc->in.end >= rpc->in.granted)
+		rpc->flags &= (uint16_t)~RPC_GAPLESS;
+	else if (added)
+		nd_homa_control_want(homa, rpc, CONTROL_RESEND);
+}
+
+static void store(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd_packet *packet)
+{
+	uint32_t added = nd_homa_in_add(homa, rpc, packet->homa.offset, packet->payload_bytes,
+					packet->payload);
+
+	homa->counters.data_bytes_received += added;
+	if (rpc->flags & RPC_GAPLESS)
+		go_on_gapless(homa, rpc, added);
+}
+
 static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_rpc *rpc,
 		const struct nd_packet *packet, nd_ns now)
 {
@@ -169,9 +195,7 @@ static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_
 	if (rpc->flags & RPC_STARVED)
 		homa->counters.memory_dropped_bytes += packet->payload_bytes;
 	else if (granted)
-		homa->counters.data_bytes_received +=
-			nd_homa_in_add(homa, rpc, packet->homa.offset, packet->payload_bytes,
-				       packet->payload);
+		store(homa, rpc, packet);
 	nd_homa_in_account(homa, rpc);
 	if (rpc->in.received < rpc->in.bytes) {
 		watch(homa, rpc, now);
@@ -200,6 +224,13 @@ static bool plausible(struct nd_homa *homa, const struct nd_packet *packet)
 	return true;
 }
 
+/* A response goes to an RPC that names its peer: this one is a request, or old. */
+static void refuse_unknown_peer(struct nd_homa *homa, const struct nd_packet *packet)
+{
+	if (!(packet->homa.sender_id & 1) && packet->homa.offset == 0)
+		nd_homa_receive_full(homa, packet);
+}
+
 void nd_homa_receive_data(struct nd_homa *homa, struct nd_homa_peer *peer,
 			  const struct nd_packet *packet, nd_ns now)
 {
@@ -211,8 +242,10 @@ void nd_homa_receive_data(struct nd_homa *homa, struct nd_homa_peer *peer,
 		return;
 	if (!peer)
 		peer = nd_homa_peer_get(homa, packet->source, now);
-	if (!peer)
+	if (!peer) {
+		refuse_unknown_peer(homa, packet);
 		return;
+	}
 	peer->make = header->speaker == ND_HOMA_SPEAKER ? MAKE_OURS : MAKE_OTHER;
 	if (header->ack_count)
 		nd_homa_receive_ack(homa, peer, header->ack_ids[0], now);

@@ -98,7 +98,7 @@ void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	homa->rx.put(homa->rx.context, rpc->app, rpc->in.memory, rpc->in.bytes);
 	rpc->in.memory = NULL;
-	rpc->flags &= (uint8_t)~RPC_LEASED;
+	rpc->flags &= (uint16_t)~RPC_LEASED;
 	if (homa->starved_count)
 		nd_homa_in_feed(homa, rpc->app);
 }
@@ -175,14 +175,30 @@ void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	nd_pool_put(&homa->rpcs, rpc->index);
 }
 
+bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer)
+{
+	return homa->rpcs.used < homa->rpcs.limit &&
+	       homa->server_rpcs < homa->config.server_rpcs_max &&
+	       (!peer || peer->server_rpcs < homa->config.peer_rpcs_max);
+}
+
+void nd_homa_rpc_heard(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	rpc->flags |= RPC_HEARD;
+	if (rpc->flags & RPC_PUT_OFF) {
+		rpc->flags &= (uint16_t)~RPC_PUT_OFF;
+		nd_homa_out_ready(homa, rpc);
+	}
+}
+
 void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 {
 	rpc->quiet_since = now;
 	rpc->attempts = 0;
-	rpc->flags |= RPC_HEARD;
-	rpc->flags &= (uint8_t)~RPC_DOUBTED;
+	nd_homa_rpc_heard(homa, rpc);
+	rpc->flags &= (uint16_t)~RPC_DOUBTED;
 	if (rpc->flags & RPC_QUIET) {
-		rpc->flags &= (uint8_t)~RPC_QUIET;
+		rpc->flags &= (uint16_t)~RPC_QUIET;
 		nd_homa_in_account(homa, rpc);
 		nd_homa_grant_update(homa, rpc);
 	}

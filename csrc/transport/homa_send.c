@@ -12,7 +12,8 @@ static bool has_data(const struct nd_homa_rpc *rpc)
 {
 	const struct nd_homa_out *out = &rpc->out;
 
-	return out->resend_from < out->resend_to || out->sent < out->granted || !out->begun;
+	return !(rpc->flags & RPC_PUT_OFF) &&
+	       (out->resend_from < out->resend_to || out->sent < out->granted || !out->begun);
 }
 
 static uint64_t srpt_key(const struct nd_homa_rpc *rpc)
@@ -45,9 +46,16 @@ void nd_homa_out_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, const uint
 	nd_homa_out_ready(homa, rpc);
 }
 
+/*
+ * What a full server refused is offered by an empty packet: data that is refused again and again
+ * would keep the network full and those RPCs from ending that have a place.
+ */
 void nd_homa_out_restart(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	nd_homa_out_begin(homa, rpc, rpc->out.payload, rpc->out.bytes, rpc->out.unscheduled);
+	uint32_t unscheduled = rpc->refusals ? 0 : rpc->out.unscheduled;
+
+	rpc->flags &= (uint16_t)~RPC_PUT_OFF;
+	nd_homa_out_begin(homa, rpc, rpc->out.payload, rpc->out.bytes, unscheduled);
 }
 
 void nd_homa_out_ready(struct nd_homa *homa, struct nd_homa_rpc *rpc)

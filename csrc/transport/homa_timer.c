@@ -3,16 +3,47 @@
  * Silence: RESEND, NEED_ACK, giving up, and the application's deadlines.
  *
  * Each live RPC has at most one timer. A client's RPC waits for its response and a server's for the
- * rest of the request (RESEND at a fixed interval); a server's RPC with a response out waits for
- * the client's acknowledgement (NEED_ACK, with doubling intervals).
+ * rest of the request (RESEND); a server's RPC with a response out waits for the client's
+ * acknowledgement (NEED_ACK, with doubling intervals); a request that a full server refused waits
+ * to be offered again (with doubling intervals, too).
+ *
+ * RPCs that began together must not ask together, or their questions overflow the same queue again
+ * and again: each interval has a random part. It is a hash, so that nothing has to be stored and a
+ * timer that fires too early finds the same value.
  */
 #include "transport/homa_internal.h"
 
 #include <errno.h>
 
+/* From a quarter of resend_ns up to ND_HOMA_PUT_OFF_MAX times it. */
+#define PUT_OFF_DOUBLINGS 5
+
 static void arm(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns at)
 {
 	nd_heap_set(&homa->timers, rpc->index, nd_min_u64(at, rpc->deadline));
+}
+
+/* A share of whole that is drawn anew for each question of each RPC. */
+static nd_ns random_part(const struct nd_homa *homa, const struct nd_homa_rpc *rpc, nd_ns whole)
+{
+	uint64_t what = (uint64_t)rpc->age << 16 | (uint64_t)rpc->refusals << 8 | rpc->attempts;
+
+	return (nd_mix64(homa->key ^ what) >> 48) * whole >> 16;
+}
+
+static nd_ns resend_interval(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	nd_ns jitter = homa->config.resend_ns * homa->config.resend_jitter_permille / 1000;
+
+	return homa->config.resend_ns + random_part(homa, rpc, jitter);
+}
+
+static nd_ns put_off_interval(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	uint32_t halvings = PUT_OFF_DOUBLINGS - nd_min_u32(rpc->refusals - 1u, PUT_OFF_DOUBLINGS);
+	nd_ns most = homa->config.resend_ns * ND_HOMA_PUT_OFF_MAX >> halvings;
+
+	return most / 2 + random_part(homa, rpc, most / 2);
 }
 
 static nd_ns need_ack_interval(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
@@ -32,6 +63,27 @@ void nd_homa_timer_start(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 	rpc->quiet_since = now;
 	rpc->attempts = 0;
 	arm(homa, rpc, now + (watches_acks(rpc) ? homa->config.need_ack_ns : homa->config.resend_ns));
+}
+
+void nd_homa_put_off(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	if (rpc->flags & RPC_PUT_OFF)
+		return;
+	homa->counters.requests_put_off++;
+	rpc->flags |= RPC_PUT_OFF;
+	rpc->attempts = 0;
+	if (rpc->refusals < UINT8_MAX)
+		rpc->refusals++;
+	nd_homa_control_drop(homa, rpc, CONTROL_RESEND);
+	nd_homa_out_ready(homa, rpc);
+	arm(homa, rpc, now + put_off_interval(homa, rpc));
+}
+
+static void offer_again(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
+{
+	homa->counters.requests_restarted++;
+	nd_homa_out_restart(homa, rpc);
+	nd_homa_timer_start(homa, rpc, now);
 }
 
 void nd_homa_tell_end(struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint8_t note)
@@ -103,7 +155,7 @@ static void fall_quiet(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 
 static void check_silence(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 {
-	nd_ns interval = homa->config.resend_ns;
+	nd_ns interval = resend_interval(homa, rpc);
 
 	if (!expects(homa, rpc)) {
 		arm(homa, rpc, now + interval);
@@ -119,7 +171,7 @@ static void check_silence(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns n
 		rpc->flags |= RPC_ASKED;
 		fall_quiet(homa, rpc);
 		nd_homa_control_want(homa, rpc, CONTROL_RESEND);
-		arm(homa, rpc, now + interval);
+		arm(homa, rpc, now + resend_interval(homa, rpc));
 	}
 }
 
@@ -146,6 +198,8 @@ static void fire(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 	if (rpc->deadline <= now) {
 		homa->counters.rpcs_expired++;
 		nd_homa_fail(homa, rpc, -ETIMEDOUT, now);
+	} else if (rpc->flags & RPC_PUT_OFF) {
+		offer_again(homa, rpc, now);
 	} else if (watches_acks(rpc)) {
 		check_ack(homa, rpc, now);
 	} else {

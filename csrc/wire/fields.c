@@ -137,6 +137,7 @@ const struct nd_field_value nd_field_values[] = {
 	HOMA_VALUE("note", "no_port", ND_HOMA_NOTE_NO_PORT, "Nobody listens on that port."),
 	HOMA_VALUE("note", "too_long", ND_HOMA_NOTE_TOO_LONG, "Above the server's limit."),
 	HOMA_VALUE("note", "cancel", ND_HOMA_NOTE_CANCEL, "The client gave the RPC up."),
+	HOMA_VALUE("note", "full", ND_HOMA_NOTE_FULL, "No room for the request now, try later."),
 };
 const uint32_t nd_field_values_count = ND_ARRAY_SIZE(nd_field_values);
 

@@ -46,6 +46,7 @@ enum nd_homa_note {
 	ND_HOMA_NOTE_NO_PORT = 3, /* RPC_UNKNOWN to a client: nobody listens on that port */
 	ND_HOMA_NOTE_TOO_LONG = 4, /* RPC_UNKNOWN to a client: request is above the server's limit */
 	ND_HOMA_NOTE_CANCEL = 5,   /* RPC_UNKNOWN to a server: the client gave the RPC up */
+	ND_HOMA_NOTE_FULL = 6,     /* RPC_UNKNOWN to a client: no room for the request, try later */
 };
 
 struct nd_homa_header {
