@@ -230,6 +230,7 @@ struct nd_ndp_config {
 	uint32_t initial_window;
 	uint32_t window_packets;
 	uint64_t pull_slack_ns;
+	uint32_t futile_max;
 	bool ack_carries_pull;
 	bool nack_carries_pull;
 	uint64_t rto_min_ns;

@@ -214,6 +214,7 @@ class nd_ndp_config(Struct):
     initial_window: int
     window_packets: int
     pull_slack_ns: int
+    futile_max: int
     ack_carries_pull: bool
     nack_carries_pull: bool
     rto_min_ns: int
