@@ -13,17 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pyroute2 import IPRoute
-from pyroute2 import netns as namespaces
-from pyroute2.netlink import NETLINK_ROUTE
-from pyroute2.netlink.exceptions import NetlinkError
-from pyroute2.netlink.rtnl import RTMGRP_DEFAULTS
-from pyroute2.netlink.rtnl.marshal import MarshalRtnl
-
 from switchd.plan import Forwarding, GroupPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from pyroute2 import IPRoute
 
     from switchd.plan import SwitchPlan
 
@@ -136,6 +131,10 @@ class KernelWatcher:
         os.close(self._wake_write)
 
     def _run(self) -> None:
+        # Half a second of imports, for which no port has to wait.
+        from pyroute2 import IPRoute
+        from pyroute2.netlink.exceptions import NetlinkError
+
         told = ""
         while not self._closed:
             try:
@@ -154,6 +153,8 @@ class KernelWatcher:
 
     def _enter(self) -> None:
         """Puts this thread, and it alone, into the namespace."""
+        from pyroute2 import netns as namespaces
+
         if not self.netns:
             return
         path = self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
@@ -170,6 +171,8 @@ class KernelWatcher:
             self._link(message)
         self._read_state(questions)
         self.ready.set()
+        from pyroute2.netlink.rtnl.marshal import MarshalRtnl
+
         stale_since = 0.0
         while not self._closed:
             timeout = SETTLE_SECONDS if stale_since else None
@@ -246,6 +249,9 @@ class KernelWatcher:
 
 def _event_socket() -> socket.socket:
     """A socket that hears of every change in this thread's namespace."""
+    from pyroute2.netlink import NETLINK_ROUTE
+    from pyroute2.netlink.rtnl import RTMGRP_DEFAULTS
+
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_ROUTE)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
     sock.bind((0, RTMGRP_DEFAULTS))

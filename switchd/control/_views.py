@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from switchd.config import BUILT_IN, Config, plain, to_toml
+from switchd.config import BUILT_IN, Config, inline, plain
 from switchd.control import _rows as rows
 from switchd.plan import EFFECTS, PROFILES
 
@@ -297,9 +297,7 @@ def profiles(controller: Controller) -> list[rows.ProfileRow]:
             profile=name,
             origin="built-in" if name in BUILT_IN else "configured",
             discipline=profile.discipline,
-            settings=to_toml({k: v for k, v in plain(profile).items() if k != "discipline"})
-            .strip()
-            .replace("\n", "; "),
+            settings=inline({k: v for k, v in plain(profile).items() if k != "discipline"})[2:-2],
             ports=used.count(name),
         )
         for name, profile in {**PROFILES, **config.profile}.items()

@@ -10,6 +10,7 @@ from switchd.dataplane._protocol import Depth as Depth
 from switchd.dataplane._protocol import Direction as Direction
 from switchd.dataplane._protocol import Frame as Frame
 from switchd.dataplane._protocol import Heartbeat as Heartbeat
+from switchd.dataplane._protocol import LinkState as LinkState
 from switchd.dataplane._protocol import PortReading as PortReading
 from switchd.dataplane._protocol import SwitchHandle as SwitchHandle
 from switchd.dataplane._protocol import SwitchReading as SwitchReading

@@ -15,6 +15,7 @@ from ndpstack._errors import UserError
 if TYPE_CHECKING:
     from switchd.plan import BasePlan, Forwarding, PortPlan
 
+LinkState = Literal["up", "down", "gone", "changed", "stuck"]
 Direction = Literal["rx", "tx", "both"]
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -47,7 +48,7 @@ class Depth:
 class PortReading:
     """A port at a moment."""
 
-    state: Literal["up", "down", "gone", "changed", "stuck"]
+    state: LinkState
     """Of the link; the last three mean that it has to be opened again."""
     reason: str
     """Why it is not up, or what is not as asked for."""
@@ -132,6 +133,12 @@ class SwitchHandle(Protocol):
 
     def set_port(self, plan: PortPlan) -> None:
         """Gives a port another plan with the same opening; socket and counters stay."""
+
+    def reopen_port(self, plan: PortPlan) -> None:
+        """Closes a port's device and opens the plan's; its place, queue and counters stay.
+
+        When it fails the port stays closed, and this may be called again.
+        """
 
     def set_forwarding(self, forwarding: Forwarding) -> None:
         """Replaces groups, configured addresses and routes."""

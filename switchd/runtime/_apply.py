@@ -39,7 +39,7 @@ def open_port(live: LiveSwitch, plan: PortPlan, *, tolerant: bool) -> None:
         live.handle.add_port(port.actual)
         log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
     live.ports[plan.name] = port
-    if not port.forwards:
+    if not port.in_use:
         live.handle.set_link(plan.name, up=False)
 
 
@@ -166,7 +166,7 @@ class Applier:
         actual = dataclasses.replace(plan, opening=port.actual.opening)
         live.handle.set_port(actual)
         port.plan, port.actual = plan, actual
-        live.handle.set_link(plan.name, up=port.forwards)
+        live.handle.set_link(plan.name, up=port.in_use)
 
     def _forward(self, live: LiveSwitch, plan: SwitchPlan) -> None:
         old = live.plan

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from switchd.dataplane import DataPlaneError
-from switchd.runtime._apply import Applier, close_port, open_port
+from switchd.runtime._apply import Applier
+from switchd.runtime._ports import RETRY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,10 +97,8 @@ class Manager:
             return
         port.link_up = up
         log.info("link of %s/%s is %s", name, port.plan.name, "up" if up else "down")
-        try:
-            live.handle.set_link(port.plan.name, up=port.forwards)
-        except DataPlaneError as error:
-            log.warning("%s/%s: %s", name, port.plan.name, error)
+        if port.has_interface:
+            live.handle.set_link(port.plan.name, up=port.in_use)
         self._on_change()
 
     def set_kernel_routes(self, switch: str, forwarding: Forwarding) -> None:
@@ -131,17 +130,19 @@ class Manager:
                     self._set_link(name, live, port, up=reading.state == "up")
 
     def _reopen(self, name: str, live: LiveSwitch, port: LivePort) -> None:
-        """Closes a port and opens it again, as a stand-in if its device is not there."""
-        before = port.error
-        close_port(live, port.plan.name)
-        open_port(live, port.plan, tolerant=True)
-        again = live.ports[port.plan.name]
-        again.reopened = port.reopened + (not again.error)
-        live.handle.set_forwarding(live.forwarding(live.plan))
-        if not again.error:
+        """Closes a port's device and opens it again; if that fails, it is tried later."""
+        before, port.retry_at = port.error, time.monotonic() + RETRY_SECONDS
+        try:
+            live.handle.reopen_port(port.plan)
+        except DataPlaneError as error:
+            port.error = str(error)
+            if port.error != before:
+                log.warning("port %s/%s: %s", name, port.plan.name, error)
+        else:
+            port.actual, port.error, port.link_up = port.plan, "", True
+            port.reopened += 1
             log.info("port %s/%s is open again", name, port.plan.name)
-        elif again.error != before:
-            log.warning("port %s/%s: %s", name, port.plan.name, again.error)
+        live.handle.set_link(port.plan.name, up=port.in_use)
         self._on_change()
 
     def audit(self) -> list[str]:

@@ -44,8 +44,17 @@ class LivePort:
 
     @property
     def forwards(self) -> bool:
-        """Whether frames may leave by it."""
-        return self.plan.enabled and self.link_up and not self.error
+        """Whether frames leave by it."""
+        return self.in_use and self.link_up
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the data path is to use it.
+
+        A link that the kernel says is down is left out at once. Of other links, the data path is
+        the one that tells.
+        """
+        return self.plan.enabled and not self.error and (self.link_up or not self.has_interface)
 
 
 @dataclass

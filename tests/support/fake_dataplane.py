@@ -76,6 +76,7 @@ class FakePort:
     state: str = "up"
     reason: str = ""
     link_up: bool = True
+    open: bool = True
     serial: int = 0
     """Differs between two openings."""
 
@@ -126,13 +127,24 @@ class FakeSwitch:
 
     def remove_port(self, name: str) -> None:
         self.plane.note(f"remove {self.base.name}/{name}")
-        self.plane.give_back(self.ports.pop(name).plan.opening)
+        port = self.ports.pop(name)
+        if port.open:
+            self.plane.give_back(port.plan.opening)
 
     def set_port(self, plan: PortPlan) -> None:
         self.plane.step(f"set {self.base.name}/{plan.name}")
         port = self.ports[plan.name]
         assert port.plan.opening == plan.opening
         port.plan = plan
+
+    def reopen_port(self, plan: PortPlan) -> None:
+        port = self.ports[plan.name]
+        if port.open:
+            self.plane.give_back(port.plan.opening)
+        port.open = False
+        self.plane.take(plan.opening)
+        self.plane.serial += 1
+        port.plan, port.serial, port.state, port.open = plan, self.plane.serial, "up", True
 
     def set_forwarding(self, forwarding: Forwarding) -> None:
         self.plane.step(f"forward {self.base.name}")
@@ -221,7 +233,8 @@ class FakeDataPlane:
     def remove_switch(self, name: str) -> None:
         self.note(f"remove {name}")
         for port in self.switches.pop(name).ports.values():
-            self.give_back(port.plan.opening)
+            if port.open:
+                self.give_back(port.plan.opening)
 
     def heartbeat(self) -> Heartbeat:
         return Heartbeat(self.rounds, 1, 10, 1, 1000, 2000)

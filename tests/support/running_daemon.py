@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from switchd.config import Config
+    from switchd.dataplane import DataPlane
+
 CONFIG = """\
 [daemon]
 control = "control.sock"
@@ -51,10 +54,13 @@ address = ["10.0.0.1"]
 class RunningDaemon:
     """A daemon that runs in a thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, make_plane: Callable[[Config], DataPlane] | None = None
+    ) -> None:
         self.folder = folder
         self.path = folder / "switchd.toml"
         self.plane = FakeDataPlane()
+        self._make_plane = make_plane or (lambda _: self.plane)
         self._ready = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
@@ -96,7 +102,7 @@ class RunningDaemon:
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.daemon = Daemon(self.path, load(self.path), lambda _: self.plane)
+        self.daemon = Daemon(self.path, load(self.path), self._make_plane)
         async with self.daemon:
             self._ready.set()
             await self.daemon.wait()

@@ -1,0 +1,160 @@
+"""The daemon on real interfaces: hosts in namespaces reach each other through it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from pyroute2 import NetNS
+
+from ndpstack.control import Client, UnreachableError
+from ndpstack.paths import PathWatcher
+from ndpstack.testbed import Plan, single_switch
+from ndpstack.testbed.pytest_plugin import lab as lab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ndpstack.testbed import Lab
+
+Row = dict[str, object]
+
+CONFIG = """\
+[daemon]
+control = "control.sock"
+hosts = "{folder}/hosts.sock"
+metrics = ""
+
+[[path]]
+id = 0
+value = 0
+via = ["s/p1"]
+
+[host.h0]
+port = "s/p0"
+"""
+
+PORT = """
+[switch.s.port.{name}]
+backend = "{backend}"
+device = "{device}"
+netns = "{netns}"
+rate = "1Gbit"
+"""
+
+
+class Outside:
+    """A switchd process in the lab's switch node."""
+
+    def __init__(self, made: Lab, folder: Path, backend: str) -> None:
+        self.lab, self.folder = made, folder
+        node = next(node.name for node in made.plan.nodes if node not in made.plan.hosts)
+        self.netns = made.namespace(node)
+        self.devices = {f"p{i}": port for i, (port, _) in enumerate(sorted(made.plan.ports(node)))}
+        text = CONFIG.format(folder=folder)
+        for name, device in self.devices.items():
+            text += PORT.format(name=name, backend=backend, device=device, netns=self.netns)
+        self.path = folder / "switchd.toml"
+        self.path.write_text(text)
+        self.start()
+
+    def start(self) -> None:
+        run = "import sys; from switchd.daemon import main; sys.exit(main())"
+        command = [sys.executable, "-c", run, "--config", str(self.path)]
+        with (self.folder / "log").open("a") as log:
+            self.process = subprocess.Popen(command, stderr=log)
+
+    def client(self) -> Client:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return Client(str(self.folder / "control.sock"))
+            except UnreachableError:
+                assert time.monotonic() < deadline, (self.folder / "log").read_text()
+                time.sleep(0.02)
+
+    def states(self) -> dict[str, object]:
+        with self.client() as client:
+            rows = cast("list[Row]", client.call("show.ports"))
+        return {str(row["port"]): row["state"] for row in rows}
+
+    def until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 20
+        while not condition():
+            assert time.monotonic() < deadline, (self.states(), (self.folder / "log").read_text())
+            time.sleep(0.02)
+
+    def ping(self) -> bool:
+        target = str(self.lab.plan.address("h1").ipv4)
+        return self.lab.run("h0", ["ping", "-c1", "-W1", target]).returncode == 0
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def outside(
+    lab: Callable[[Plan], Lab], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Outside]:
+    made = Outside(lab(single_switch(2)), tmp_path, request.param)
+    yield made
+    made.stop()
+
+
+def xdp_programs(netns: str) -> list[str]:
+    """Interfaces that have an XDP program."""
+    with NetNS(netns, flags=0) as ipr:
+        links = list(ipr.get_links())
+    return [str(link.get("ifname")) for link in links if (link.get("xdp") or {}).get("attached")]
+
+
+@pytest.mark.parametrize("outside", ["xdp", "packet"], indirect=True)
+def test_hosts_reach_each_other_through_the_daemon(outside: Outside) -> None:
+    """Up, link down, interface gone and back, kill -9 and restart; nothing is left behind."""
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    outside.until(outside.ping)
+    with PathWatcher(str(outside.folder / "hosts.sock"), host="h0") as watcher:
+        settings = watcher.wait()
+        assert (settings.mtu, len(settings.paths)) == (1500, 1)
+        outside.lab.set_link("h1", _switch(outside), up=False)
+        settings = watcher.wait(after_generation=settings.generation)
+        assert settings.paths == ()
+        assert outside.states()["p1"] == "down"
+        outside.lab.set_link("h1", _switch(outside), up=True)
+        outside.until(lambda: watcher.settings is not None and watcher.settings.paths)
+    outside.until(outside.ping)
+    with outside.client() as client:
+        assert cast("Row", client.call("show.runtime"))["audit"] == "ok"
+    outside.process.kill()
+    outside.process.wait()
+    assert xdp_programs(outside.netns) == []
+    outside.start()
+    outside.until(outside.ping)
+    assert set(outside.states().values()) == {"up"}
+
+
+def _switch(outside: Outside) -> str:
+    hosts = outside.lab.plan.hosts
+    return next(node.name for node in outside.lab.plan.nodes if node not in hosts)
+
+
+@pytest.mark.parametrize("outside", ["packet"], indirect=True)
+def test_an_interface_that_vanishes_is_waited_for(outside: Outside) -> None:
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    device = outside.devices["p1"]
+    with NetNS(outside.netns, flags=0) as ipr:
+        ipr.link("del", ifname=device)
+        outside.until(lambda: outside.states()["p1"] in ("absent", "down"))
+        assert outside.states()["p0"] == "up"
+        ipr.link("add", ifname=device, kind="veth", peer={"ifname": "peer"})
+        for name in (device, "peer"):
+            ipr.link("set", index=ipr.link_lookup(ifname=name)[0], state="up")
+    outside.until(lambda: outside.states()["p1"] == "up")
+    with outside.client() as client:
+        rows = cast("list[Row]", client.call("show.ports"))
+    assert [row["reopened"] for row in rows if row["port"] == "p1"] == [1]

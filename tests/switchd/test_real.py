@@ -1,0 +1,259 @@
+"""The daemon over the data path in C, with memory ports: what reloads cost, what conserves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from memory_host import MemoryHost, frame, fresh_opening, mac
+from running_daemon import RunningDaemon
+
+from ndpstack.control import Client, UnreachableError
+from switchd.dataplane._real import start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ndpstack.switch import Opening
+
+RELOADS = 200
+RESTART_SECONDS_MAX = 2.0
+"""Of CPU time: what the machine's other work costs is not ours, and nothing here waits."""
+
+CONFIG = """\
+[daemon]
+control = "control.sock"
+metrics = ""
+
+[switch.s]
+packets = 256
+
+[[switch.s.address]]
+mac = "{mac1}"
+to = "h1"
+
+[[switch.s.address]]
+mac = "{mac2}"
+to = "h2"
+"""
+
+PORT = """
+[switch.s.port.{name}]
+backend = "memory"
+device = "{device}"
+listen = true
+{more}
+"""
+
+Row = dict[str, object]
+
+
+def config(openings: dict[str, Opening], more: dict[str, str] | None = None) -> str:
+    """A switch with these ports."""
+    text = CONFIG.format(mac1=mac(1), mac2=mac(2))
+    for name, opening in openings.items():
+        settings = (more or {}).get(name, "")
+        text += PORT.format(name=name, device=opening.device, more=settings)
+    return text
+
+
+class Fabric:
+    """A daemon and the hosts at its ports."""
+
+    def __init__(self, folder: Path, more: dict[str, str] | None = None) -> None:
+        self.openings = {name: fresh_opening() for name in ("h1", "h2")}
+        self.daemon = RunningDaemon(folder, lambda made: start(made.daemon))
+        self.daemon.path.write_text(config(self.openings, more))
+        self.daemon.start()
+        self.hosts = {name: MemoryHost(opening) for name, opening in self.openings.items()}
+        with self.daemon.client() as client:
+            wait_until_up(client, *self.hosts)
+
+    def close(self) -> None:
+        for host in self.hosts.values():
+            host.close()
+        self.daemon.stop()
+
+
+def ports(client: Client) -> dict[str, Row]:
+    return {str(row["port"]): row for row in cast("list[Row]", client.call("show.ports"))}
+
+
+def wait_until_up(client: Client, *names: str) -> None:
+    deadline = time.monotonic() + 10
+    while any(ports(client)[name]["state"] != "up" for name in names):
+        assert time.monotonic() < deadline, ports(client)
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Iterator[Fabric]:
+    made = Fabric(tmp_path)
+    yield made
+    made.close()
+
+
+class Stream:
+    """Numbered frames from h1 to h2, sent and received in a thread."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self._source, self._target = fabric.hosts["h1"], fabric.hosts["h2"]
+        self.sent, self.received = 0, 0
+        self.missing: list[int] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._source.send(frame(1, 2, self.sent.to_bytes(4, "big")))
+            self.sent += 1
+            # At most as many on their way as the queue takes.
+            while self.sent - self.received > 4:
+                self._take(self._target.wait())
+        for data in self._target.drain(0.2):
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        number = int.from_bytes(data[14:18], "big")
+        self.missing += range(self.received, number)
+        self.received = number + 1
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+
+def test_reloads_under_load_lose_nothing_on_unchanged_ports(fabric: Fabric) -> None:
+    """200 changes of everything but two ports, which do not notice."""
+    extra = {"h3": fresh_opening(), "h4": fresh_opening()}
+    stream = Stream(fabric)
+    with fabric.daemon.client() as client:
+        for turn in range(RELOADS):
+            chosen = dict(list(extra.items())[: turn % 3])
+            rate = dict.fromkeys(
+                chosen, f'rate = "{turn % 5 + 1}Gbit"\nbuffers = "{turn % 7 + 8}pkt"'
+            )
+            text = config({**fabric.openings, **chosen}, rate)
+            if chosen:
+                text += f"[switch.s.group.g]\nports = {list(chosen)}\n"
+            fabric.daemon.path.write_text(text)
+            client.call("reload")
+        stream.stop()
+        assert stream.sent > RELOADS
+        assert stream.missing == []
+        assert stream.received == stream.sent
+        shown = ports(client)
+        assert shown["h1"]["rx_packets"] == stream.sent, "counters stay, too"
+        assert shown["h2"]["tx_packets"] == stream.sent
+        assert {row["drops"] for row in shown.values()} == {0}
+        assert cast("Row", client.call("show.runtime"))["audit"] == "ok"
+
+
+def test_conservation_holds_at_any_moment(tmp_path: Path) -> None:
+    """Rx = tx + every drop reason + queued, while a slow link drops most of it."""
+    fabric = Fabric(tmp_path, {"h2": 'rate = "10Mbit"\nprofile = "droptail"\nbuffers = "8pkt"'})
+    source = fabric.hosts["h1"]
+    stop = threading.Event()
+
+    def flood() -> None:
+        while not stop.is_set():
+            source.send(frame(1, 2, bytes(1000)))
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        handle = fabric.daemon.daemon.manager.live["s"].handle
+        for _ in range(50):
+            reading = handle.read()
+            counters = reading.counters["switch"]
+            dropped = sum(value for name, value in counters.items() if name.startswith("dropped_"))
+            taken = counters["accepted"] + counters["replicated"]
+            at_the_door = sum(
+                counters[name]
+                for name in ("dropped_no_buffer", "dropped_oversize", "dropped_disabled")
+            )
+            out = counters["sent"] + dropped - at_the_door + reading.buffers_used
+            assert taken == out, counters
+            assert handle.audit() is None
+            fabric.hosts["h2"].receive()
+        assert handle.read().counters["switch"]["dropped_queue"] > 0
+    finally:
+        stop.set()
+        thread.join(20)
+        fabric.close()
+
+
+def test_settings_reach_the_core(fabric: Fabric) -> None:
+    with fabric.daemon.client() as client:
+        client.call("set", items=["switch.s.port.h1.faults={ loss = '100%' }"])
+        fabric.hosts["h1"].send(frame(1, 2, b"x"))
+        deadline = time.monotonic() + 5
+        while not ports(client)["h1"]["drops"]:
+            assert time.monotonic() < deadline
+        drops = cast("list[Row]", client.call("show.drops"))
+        assert drops[0]["reason"] in ("lost", "dropped_faults")
+        client.call("unset", items=["switch.s.port.h1.faults"])
+        fabric.hosts["h1"].send(frame(1, 2, b"y"))
+        assert fabric.hosts["h2"].wait()[14:15] == b"y"
+        table = cast("list[Row]", client.call("show.fdb"))
+        assert {str(row["mac"]): row["to"] for row in table} == {mac(1): "h1", mac(2): "h2"}
+        client.call("set", items=["switch.s.port.h2.enabled=false"])
+        assert ports(client)["h2"]["state"] == "disabled"
+
+
+def test_kill_9_and_restart_restore_the_configured_state(tmp_path: Path) -> None:
+    opening = fresh_opening()
+    path = tmp_path / "switchd.toml"
+    path.write_text(config({"h1": opening, "h2": fresh_opening()}, {"h1": 'rate = "5Gbit"'}))
+    command = [
+        sys.executable,
+        "-c",
+        "from switchd.daemon import main; main()",
+        "--config",
+        str(path),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    taken = []
+    try:
+        wait_for_daemon(tmp_path)
+        for _ in range(3):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            shown = wait_for_daemon(tmp_path)
+            taken.append(cpu_seconds(process.pid))
+            assert (shown["h1"]["rate_bps"], set(shown)) == (5 * 10**9, {"h1", "h2"})
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert not (tmp_path / "control.sock").exists()
+    finally:
+        process.kill()
+        process.wait()
+    assert min(taken) < RESTART_SECONDS_MAX
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time that a process has used."""
+    fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_daemon(folder: Path) -> dict[str, Row]:
+    """The ports of a daemon, as soon as it answers."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            with Client(str(folder / "control.sock")) as client:
+                return ports(client)
+        except UnreachableError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
