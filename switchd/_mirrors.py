@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -69,6 +70,8 @@ class Mirrors:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
+        # Of the start: whoever may change settings must not choose where files are written.
+        self._folder = controller.config.daemon.captures
         self._files: dict[tuple[str, str], FileMirror] = {}
         self._captures: list[Capture] = []
         self._numbers = itertools.count(1)
@@ -96,7 +99,7 @@ class Mirrors:
     def _begin(self, switch: str, name: str, config: Mirror) -> FileMirror:
         mirror = FileMirror(switch, name, config)
         try:
-            mirror.file = config.file.open("wb")
+            mirror.file = self._open(config.file)
             handle = self._controller.manager.live[switch].handle
             mirror.handle = handle
             mirror.tap = handle.tap(config.source, config.direction, config.snaplen)
@@ -106,6 +109,12 @@ class Mirrors:
             log.error("mirror %s of %s: %s", name, switch, error)
             self._end(mirror)
         return mirror
+
+    def _open(self, name: str) -> BinaryIO:
+        """A new file, never through a link that somebody laid."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(self._folder / name, flags, 0o640), "wb")
 
     def _end(self, mirror: FileMirror) -> None:
         if mirror.tap is not None:
@@ -237,7 +246,7 @@ class Mirrors:
                 mirror=mirror.name,
                 source=", ".join(mirror.config.source),
                 direction=mirror.config.direction,
-                file=str(mirror.config.file),
+                file=str(self._folder / mirror.config.file),
                 state=mirror.state,
                 frames=mirror.frames,
                 bytes=mirror.bytes,

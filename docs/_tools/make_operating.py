@@ -41,6 +41,7 @@ WORDS: Mapping[object, str] = {
     schema.Prefix: "prefix",
     schema.Address: "address",
     schema.PortPath: "switch/port",
+    schema.FileName: "file name",
     int: "number",
     float: "number",
     str: "text",

@@ -27,7 +27,7 @@ from ndpstack.scenario._units import (
     parse_size,
     parse_time,
 )
-from switchd.config._schema import Address, MacAddress, PortPath, Prefix, Range
+from switchd.config._schema import Address, FileName, MacAddress, PortPath, Prefix, Range
 
 Table = dict[str, object]
 """A TOML table."""
@@ -108,6 +108,14 @@ def _port_path(value: object) -> PortPath:
     return PortPath(str(value))
 
 
+def _file_name(value: object) -> FileName:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", value):
+        raise UnitError(
+            f"{value!r} is not a file's name without a folder; write it like 'm0.pcapng'"
+        )
+    return FileName(value)
+
+
 Parser = Callable[[object], object]
 
 PARSERS: Mapping[object, Parser] = {
@@ -121,6 +129,7 @@ PARSERS: Mapping[object, Parser] = {
     Prefix: _prefix,
     Address: _address,
     PortPath: _port_path,
+    FileName: _file_name,
 }
 """How values of those types are read."""
 

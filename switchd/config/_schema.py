@@ -28,6 +28,10 @@ PortPath = NewType("PortPath", str)
 """A port of a switch, "switch/port"."""
 
 
+FileName = NewType("FileName", str)
+"""A name without a folder."""
+
+
 class Range(NamedTuple):
     """The numbers that a field takes."""
 
@@ -61,6 +65,8 @@ class Daemon:
     management address; not at all when empty."""
     metrics: str = "127.0.0.1:9121"
     """ADDRESS:PORT of the Prometheus exporter; none when empty."""
+    captures: Path = Path("/var/lib/ndpstack")
+    """Folder that mirrors write into."""
     log: Level = "info"
     """Least level that is logged; `switchctl log` changes it live."""
     log_format: Literal["text", "json"] = "text"
@@ -191,6 +197,9 @@ class Port:
     """ecn only: marking, in place of the profile's."""
     phantom: Phantom | None = None
     """A phantom queue behind the port; none when left out."""
+    floods: bool = True
+    """Whether it takes part in flooding; in a fabric of several paths, only ports of a spanning
+    tree may."""
     tc_to_dscp: Mapping[Class, Dscp] = field(default_factory=dict)
     """Code points by traffic class, for `trim.dscp-value = "from-tc"`."""
     listen: bool = False
@@ -257,8 +266,8 @@ class Mirror:
     """Ports of the same switch."""
     direction: Literal["rx", "tx", "both"] = "both"
     """Frames that arrive, that leave, or all."""
-    file: Path
-    """Where to; it is replaced."""
+    file: FileName
+    """Name of the file in `daemon.captures`; it is replaced."""
     snaplen: Annotated[Bytes, Range(14, 9238)] = Bytes(128)
     """Bytes of each frame that are kept."""
     limit: Bytes = Bytes(64 * 2**20)

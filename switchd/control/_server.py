@@ -296,6 +296,11 @@ class Server:
             self.counters.errors += 1
             code = getattr(error, "code", "refused")
             reply = Reply(message.id, {"code": code, "message": str(error)})
+        except Exception as error:
+            log.exception("call %s of %s failed", message.method, session.peer)
+            self.counters.errors += 1
+            text = f"{type(error).__name__}: {error}; the daemon's log has the details"
+            reply = Reply(message.id, {"code": "internal", "message": text})
         await session.reply(reply)
 
 

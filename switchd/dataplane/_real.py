@@ -100,6 +100,7 @@ def port_config(plan: PortPlan, *, enabled: bool) -> core.PortConfig:
         if phantom
         else None,
         faults=faults_of(plan.faults),
+        floods=plan.floods,
         enabled=enabled,
     )
 

@@ -108,6 +108,7 @@ def _port(config: Config, switch: Switch, name: str, wire: Values, place: Spot) 
         trim=_trim(switch, port, wire),
         phantom=_phantom(port, place),
         faults=_faults(port),
+        floods=port.floods,
         enabled=port.enabled,
     )
 

@@ -88,6 +88,7 @@ class PortPlan:
     trim: TrimPlan
     phantom: PhantomPlan | None
     faults: FaultsPlan
+    floods: bool
     enabled: bool
 
 

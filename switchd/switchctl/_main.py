@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack import __version__
@@ -133,7 +132,7 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     mirror.add_argument("switch")
     mirror.add_argument("name", help="of the mirror")
     mirror.add_argument("--source", nargs="+", metavar="PORT", help="ports to copy from")
-    mirror.add_argument("--file", help="pcapng file on the daemon's machine")
+    mirror.add_argument("--file", help="name in the folder daemon.captures")
     mirror.add_argument("--direction", choices=("rx", "tx", "both"), default="both")
     mirror.add_argument("--snaplen", default="128B", help="bytes of each frame (128B)")
     mirror.add_argument("--limit", default="64MiB", help="size of the file (64MiB)")
@@ -254,7 +253,7 @@ def _mirror(client: Client, arguments: argparse.Namespace) -> None:
         raise UserError("a mirror needs --source PORT... and --file FILE")
     items = [
         f"{key}.source={json.dumps(arguments.source)}",
-        f"{key}.file={json.dumps(str(Path(arguments.file).absolute()))}",
+        f"{key}.file={json.dumps(arguments.file)}",
         f"{key}.direction={json.dumps(arguments.direction)}",
         f"{key}.snaplen={json.dumps(arguments.snaplen)}",
         f"{key}.limit={json.dumps(arguments.limit)}",

@@ -24,6 +24,7 @@ CONFIG = """\
 control = "control.sock"
 hosts = "{folder}/hosts.sock"
 metrics = ""
+captures = "{folder}"
 
 [switch.tor0]
 

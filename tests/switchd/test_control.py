@@ -115,7 +115,7 @@ def test_a_reload_that_fails_changes_nothing(daemon: RunningDaemon) -> None:
     with daemon.client() as client:
         before = row(client, "running-config")
         daemon.path.write_text(good.replace('rate = "10Gbit"', 'rat = "1Gbit"'))
-        with pytest.raises(ControlError, match=r"switchd\.toml:10: .*did you mean 'rate'"):
+        with pytest.raises(ControlError, match=r"switchd\.toml:11: .*did you mean 'rate'"):
             client.call("reload")
         daemon.path.write_text(good + '[switch.tor0.port.h3]\nbackend = "packet"\n')
         daemon.plane.absent.add("h3")
@@ -297,3 +297,50 @@ def test_a_client_that_does_not_read_is_hung_up_on(
     assert daemon.daemon.server.counters.refused_unread == 1
     with daemon.client() as client:
         client.call("version")
+
+
+PARAMS = st.dictionaries(
+    st.sampled_from(["items", "dry_run", "what", "logger", "level", "switch", "ports", "id", "x"]),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**64 - 1),
+        st.floats(),
+        st.binary(max_size=4),
+        st.text(max_size=12),
+        st.sampled_from(["tor0", "h1", "debug", "counters", "switchd"]),
+        st.lists(
+            st.one_of(
+                st.text(max_size=8),
+                st.sampled_from(
+                    [
+                        "switch.tor0.port.h1.rate=2Gbit",
+                        "switch.tor0.port.h1.profile=homa",
+                        "switch.tor0.port.h1=1",
+                        "switch=[]",
+                        "path.0.id=7",
+                        "daemon.log=debug",
+                        "host={ a = { port = 'tor0/h1' } }",
+                    ]
+                ),
+            ),
+            max_size=3,
+        ),
+    ),
+    max_size=3,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(st.sampled_from(sorted(METHODS)), PARAMS)
+def test_no_call_fails_inside(
+    daemon: RunningDaemon, method: str, params: dict[str, object]
+) -> None:
+    """Whatever is asked is answered or refused for a reason, and what is in force is valid."""
+    with daemon.client() as client:
+        try:
+            client.call(method, **params)
+        except ControlError as error:
+            assert error.code in ("invalid", "invalid-config", "refused")  # noqa: PT017
+        assert row(client, "status")["switches"] in (0, 1)
+        assert client.call("reload", dry_run=True) is not None

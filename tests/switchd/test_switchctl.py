@@ -92,7 +92,7 @@ def test_faults_come_and_go(tool: Tool, daemon: RunningDaemon) -> None:
 
 def test_mirrors_come_and_go(tool: Tool, daemon: RunningDaemon, tmp_path: Path) -> None:
     file = tmp_path / "m.pcapng"
-    tool("mirror", "tor0", "m0", "--source", "h1", "h2", "--file", str(file))
+    tool("mirror", "tor0", "m0", "--source", "h1", "h2", "--file", file.name)
     tap = daemon.plane.switches["tor0"].taps[0]
     assert (tap.ports, tap.snaplen) == (("h1", "h2"), 128)
     tap.frames = [Frame(10**9, "h2", "tx", b"x" * 60, 1500)]
