@@ -1,0 +1,213 @@
+"""Clients: calls by name to one of several servers, streams, and typed stubs."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import time
+import typing
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+
+from ndpstack import aio
+from ndpstack._rpc_server import CLOSE, NEXT, plain
+from ndpstack._rpc_wire import (
+    END,
+    ERROR,
+    ONE_WAY,
+    STREAM,
+    Codec,
+    MsgpackCodec,
+    RemoteError,
+    ReplyHead,
+    pack_request,
+    unpack_reply,
+)
+from ndpstack.errors import Refused, Reset, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from ndpstack._socket import Address
+    from ndpstack._stack import Stack
+
+T = TypeVar("T")
+
+SET_ASIDE_S: Final = 1.0
+"""A server that refused is not asked again for so long, as long as there are others."""
+
+
+@dataclasses.dataclass
+class _Server:
+    address: Address
+    outstanding: int = 0
+    aside_until: float = 0.0
+
+
+class Client:
+    """Calls methods of a service, on the server that has the fewest calls of ours under way.
+
+    A server that refuses is set aside for a second and the call goes to another one: it has not
+    run there. A call that may have run is never repeated.
+
+    Args:
+        stack: The stack to use; the client belongs to the loop that runs.
+        servers: Addresses of servers that are all alike.
+        codec: As the service's.
+    """
+
+    def __init__(
+        self, stack: Stack, servers: Sequence[Address], *, codec: Codec | None = None
+    ) -> None:
+        if not servers:
+            raise ValueError("a client needs at least one server")
+        self._socket = aio.HomaSocket(stack)
+        self._servers = [_Server(address) for address in servers]
+        self._codec = codec or MsgpackCodec()
+
+    async def call(
+        self,
+        name: str,
+        *args: object,
+        timeout: float | None = None,  # noqa: ASYNC109 (it travels to the server)
+        **kwargs: object,
+    ) -> object:
+        """Calls a method and waits for its value.
+
+        Args:
+            name: The method.
+            *args: Its arguments.
+            timeout: Seconds until both ends give up.
+            **kwargs: Its named arguments.
+
+        Raises:
+            RemoteError: The method raised; kind and text are those of the error there.
+            NdpError: Timeout, Refused, Reset and others.
+        """
+        head, _ = await self._ask(name, args, kwargs, 0, timeout)
+        return self._value(head)
+
+    async def notify(self, name: str, *args: object, **kwargs: object) -> None:
+        """Calls a method one-way: returns when a server has taken the call, not when it has run."""
+        head, _ = await self._ask(name, args, kwargs, ONE_WAY, None)
+        self._value(head)
+
+    async def stream(self, name: str, *args: object, **kwargs: object) -> AsyncIterator[object]:
+        """Calls a method that streams; its values come as they are made, no faster than read.
+
+        Raises:
+            RemoteError: The method raised, before or between values.
+        """
+        head, server = await self._ask(name, args, kwargs, STREAM, None)
+        try:
+            while head.status != END:
+                yield self._value(head)
+                head = await self._next(NEXT, head.cursor, server)
+        finally:
+            if head.status not in (END, ERROR):
+                await self._next(CLOSE, head.cursor, server)
+
+    async def _next(self, what: str, cursor: int, server: _Server) -> ReplyHead:
+        request = pack_request(what, STREAM, cursor, b"")
+        return unpack_reply(await self._socket.request(server.address, request))
+
+    async def _ask(
+        self,
+        name: str,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        flags: int,
+        timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
+    ) -> tuple[ReplyHead, _Server]:
+        until = None if timeout is None else time.monotonic() + timeout
+        named = {key: plain(value) for key, value in kwargs.items()}
+        body = self._codec.pack([[plain(value) for value in args], named])
+        refusal: Exception | None = None
+        for server in self._by_preference():
+            left = None if until is None else max(0.0, until - time.monotonic())
+            left_ns = 0 if left is None else max(1, int(left * 1e9))
+            request = pack_request(name, flags, left_ns, body)
+            # The one that was asked last goes behind its equals.
+            self._servers.remove(server)
+            self._servers.append(server)
+            server.outstanding += 1
+            try:
+                reply = await self._socket.request(server.address, request, timeout=left)
+            except (Refused, Unreachable) as error:
+                server.aside_until = time.monotonic() + SET_ASIDE_S
+                refusal = error
+            except Reset:
+                server.aside_until = time.monotonic() + SET_ASIDE_S
+                raise
+            else:
+                return unpack_reply(reply), server
+            finally:
+                server.outstanding -= 1
+        assert refusal is not None
+        raise refusal
+
+    def _by_preference(self) -> list[_Server]:
+        now = time.monotonic()
+        return sorted(self._servers, key=lambda s: (s.aside_until > now, s.outstanding))
+
+    def _value(self, head: ReplyHead) -> object:
+        if head.status == ERROR:
+            body = self._codec.unpack(head.body)
+            kind, text = body if isinstance(body, list | tuple) and len(body) == 2 else ("", body)
+            raise RemoteError(str(kind), str(text))
+        return self._codec.unpack(head.body) if len(head.body) else None
+
+    def stub(self, interface: type[T], *, timeout: float | None = None) -> T:
+        """An object with the methods of a class whose annotations describe the service.
+
+        Args:
+            interface: A class of coroutine methods, whose bodies are never run. A dataclass as a result is
+                made from the dictionary that came.
+            timeout: Seconds of each call.
+        """
+        return cast("T", Stub(self, interface, timeout))
+
+    def close(self) -> None:
+        """Closes the client; calls under way get Closed. Idempotent."""
+        self._socket.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
+
+
+class Stub:
+    """Methods of an interface as calls of a client."""
+
+    def __init__(self, client: Client, interface: type[object], timeout: float | None) -> None:
+        self._client = client
+        self._timeout = timeout
+        for name, function in inspect.getmembers(interface, inspect.isfunction):
+            if not name.startswith("_"):
+                setattr(self, name, self._bind(name, function))
+
+    def _bind(
+        self, name: str, function: Callable[..., object]
+    ) -> Callable[..., Awaitable[object] | AsyncIterator[object]]:
+        if inspect.isasyncgenfunction(function):
+            return partial(self._client.stream, name)
+        signature = inspect.signature(function)
+        result = typing.get_type_hints(function).get("return")
+
+        async def call(*args: object, **kwargs: object) -> object:
+            bound = signature.bind(self, *args, **kwargs)
+            value = await self._client.call(
+                name, *bound.args[1:], timeout=self._timeout, **bound.kwargs
+            )
+            return _typed(value, result)
+
+        return call
+
+
+def _typed(value: object, annotation: object) -> object:
+    """The value as its annotation wants it, as far as that is a dataclass."""
+    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        return annotation(**cast("dict[str, object]", value))
+    return value

@@ -1,0 +1,363 @@
+"""Services: methods by name, their tasks, deadlines, errors, streams and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import logging
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Final, TypeVar, overload
+
+from ndpstack import aio
+from ndpstack._rpc_wire import (
+    END,
+    ERROR,
+    ONE_WAY,
+    PART,
+    VALUE,
+    Codec,
+    MsgpackCodec,
+    RequestHead,
+    pack_reply,
+    unpack_request,
+)
+from ndpstack.errors import MessageTooLong, NdpError
+
+if TYPE_CHECKING:
+    from ndpstack._stack import Stack
+
+logger = logging.getLogger(__name__)
+
+CONCURRENCY_MAX: Final = 1024
+"""Calls that a service works on at once; others wait in the core, which stops their senders."""
+
+STREAMS_MAX: Final = 1024
+"""Streams that clients have begun and not finished."""
+
+STREAM_IDLE_S: Final = 30.0
+"""A stream that nobody reads for so long is closed."""
+
+NEXT: Final = "\0next"
+CLOSE: Final = "\0close"
+
+Handler = Callable[..., object]
+F = TypeVar("F", bound=Handler)
+
+_deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
+
+
+def deadline() -> float | None:
+    """Seconds that the caller of the method that runs still waits, or None."""
+    until = _deadline.get()
+    return None if until is None else max(0.0, until - time.monotonic())
+
+
+@dataclass
+class Metrics:
+    """What a method has done since the service began."""
+
+    calls: int = 0
+    """Calls that ended, of whatever sort."""
+    errors: int = 0
+    """Calls that raised."""
+    cancelled: int = 0
+    """Calls whose client gave up, or whose deadline passed."""
+    active: int = 0
+    """Calls that run now."""
+    seconds: float = 0.0
+    """Time that all calls took together."""
+    seconds_max: float = 0.0
+    """Time that the longest call took."""
+    request_bytes: int = 0
+    """Bytes of all requests."""
+    reply_bytes: int = 0
+    """Bytes of all replies."""
+
+
+@dataclass(frozen=True)
+class _Method:
+    call: Handler
+    streams: bool
+    in_thread: bool
+
+
+@dataclass
+class _Stream:
+    values: AsyncIterator[object]
+    used_at: float
+
+
+def plain(value: object) -> object:
+    """A value as codecs know it: dataclasses become dictionaries."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+class Service:
+    """Methods that clients call by name.
+
+    Coroutine functions run as tasks. Plain functions run in the loop, so they should be quick, or
+    be registered with `thread=True`. Async generators are streams.
+
+    Args:
+        name: For logs and metrics.
+        codec: Packs arguments and results; both ends need the same one.
+        concurrency_max: Calls worked on at once.
+    """
+
+    def __init__(
+        self, name: str, *, codec: Codec | None = None, concurrency_max: int = CONCURRENCY_MAX
+    ) -> None:
+        self.name: Final = name
+        self.metrics: Final[dict[str, Metrics]] = {}
+        self._codec = codec or MsgpackCodec()
+        self._methods: dict[str, _Method] = {}
+        self._streams: dict[int, _Stream] = {}
+        self._concurrency_max = concurrency_max
+
+    # ---- methods ----
+
+    @overload
+    def method(self, function: F) -> F: ...
+    @overload
+    def method(self, *, name: str | None = None, thread: bool = False) -> Callable[[F], F]: ...
+    def method(
+        self, function: F | None = None, *, name: str | None = None, thread: bool = False
+    ) -> F | Callable[[F], F]:
+        """Registers a function under its own name, or another.
+
+        Args:
+            function: When used as a plain decorator.
+            name: What clients call it.
+            thread: Run this plain function in a thread, because it blocks.
+
+        Raises:
+            ValueError: There is such a method already.
+        """
+
+        def register(handler: F) -> F:
+            self._register(name or handler.__name__, handler, thread)
+            return handler
+
+        return register if function is None else register(function)
+
+    def _register(self, name: str, handler: Handler, thread: bool) -> None:
+        if name in self._methods:
+            raise ValueError(f"service {self.name} has a method {name} already")
+        streams = inspect.isasyncgenfunction(handler)
+        self._methods[name] = _Method(handler, streams, thread)
+        self.metrics[name] = Metrics()
+
+    # ---- serving ----
+
+    async def serve(self, stack: Stack, port: int) -> None:
+        """Serves until it is cancelled.
+
+        Raises:
+            AddressInUse: The port is served already.
+        """
+        async with self.serving(stack, port):
+            await asyncio.Event().wait()
+
+    @contextlib.asynccontextmanager
+    async def serving(self, stack: Stack, port: int) -> AsyncIterator[None]:
+        """Serves in the background of a block; calls under way are cancelled at its end."""
+        async with aio.HomaSocket(stack) as socket:
+            await socket.bind(port)
+            async with asyncio.TaskGroup() as tasks:
+                accepting = tasks.create_task(self._accept(socket, tasks))
+                reaping = tasks.create_task(self._reap())
+                try:
+                    yield
+                finally:
+                    accepting.cancel()
+                    reaping.cancel()
+                    await self._close_streams(list(self._streams))
+
+    async def _accept(self, socket: aio.HomaSocket, tasks: asyncio.TaskGroup) -> None:
+        room = asyncio.Semaphore(self._concurrency_max)
+        running: set[asyncio.Task[None]] = set()
+
+        def done(task: asyncio.Task[None]) -> None:
+            running.discard(task)
+            room.release()
+
+        try:
+            while True:
+                await room.acquire()
+                rpc = await socket.recv()
+                task = tasks.create_task(self._answer(rpc))
+                running.add(task)
+                task.add_done_callback(done)
+                del rpc
+        finally:
+            for task in running:
+                task.cancel()
+
+    async def _answer(self, rpc: aio.Rpc) -> None:
+        """One call from its request to its reply. Cancelled when its client gives up."""
+        task = asyncio.current_task()
+        assert task is not None
+        give_up = _Cancel(asyncio.get_running_loop(), task)
+        rpc.served.add_waiter(give_up)
+        try:
+            if not rpc.cancelled:
+                await self._dispatch(rpc)
+        except NdpError as error:
+            logger.debug("%s: reply not sent: %s", self.name, error)
+        finally:
+            rpc.served.remove_waiter(give_up)
+            rpc.cancel()
+
+    async def _dispatch(self, rpc: aio.Rpc) -> None:
+        try:
+            head = unpack_request(rpc.data)
+        except ValueError as error:
+            await self._fail(rpc, error)
+            return
+        if head.method in (NEXT, CLOSE):
+            await self._continue(rpc, head)
+        elif head.method not in self._methods:
+            await self._fail(rpc, LookupError(f"service {self.name} has no method {head.method}"))
+        else:
+            await self._measured(rpc, head, self._methods[head.method])
+
+    async def _measured(self, rpc: aio.Rpc, head: RequestHead, method: _Method) -> None:
+        metrics = self.metrics[head.method]
+        metrics.active += 1
+        metrics.request_bytes += len(rpc.data)
+        begin = time.perf_counter()
+        try:
+            if head.flags & ONE_WAY:
+                await rpc.reply(pack_reply(VALUE, b""))
+            metrics.reply_bytes += await self._run(rpc, head, method)
+        except asyncio.CancelledError:
+            metrics.cancelled += 1
+            raise
+        except Exception as error:
+            metrics.errors += 1
+            metrics.cancelled += isinstance(error, TimeoutError)
+            await self._fail(rpc, error)
+        finally:
+            seconds = time.perf_counter() - begin
+            metrics.active -= 1
+            metrics.calls += 1
+            metrics.seconds += seconds
+            metrics.seconds_max = max(metrics.seconds_max, seconds)
+
+    async def _run(self, rpc: aio.Rpc, head: RequestHead, method: _Method) -> int:
+        """Runs the method and replies; returns the reply's length."""
+        args, kwargs = self._arguments(head)
+        left = head.left_ns / 1e9 or None
+        _deadline.set(None if left is None else time.monotonic() + left)
+        if method.streams:
+            values = method.call(*args, **kwargs)
+            assert isinstance(values, AsyncIterator)
+            return await self._begin_stream(rpc, values)
+        async with asyncio.timeout(left):
+            value = await self._value(method, args, kwargs)
+        if head.flags & ONE_WAY:
+            return 0
+        reply = pack_reply(VALUE, self._codec.pack(plain(value)))
+        await rpc.reply(reply)
+        return len(reply)
+
+    def _arguments(self, head: RequestHead) -> tuple[list[object], dict[str, object]]:
+        body = self._codec.unpack(head.body)
+        if isinstance(body, list | tuple) and len(body) == 2:
+            args, kwargs = body
+            if isinstance(args, list | tuple) and isinstance(kwargs, dict):
+                return list(args), {str(key): value for key, value in kwargs.items()}
+        raise ValueError("the request's body is not [arguments, named arguments]")
+
+    @staticmethod
+    async def _value(method: _Method, args: list[object], kwargs: dict[str, object]) -> object:
+        if method.in_thread:
+            return await asyncio.to_thread(method.call, *args, **kwargs)
+        value = method.call(*args, **kwargs)
+        return await value if isinstance(value, Awaitable) else value
+
+    async def _fail(self, rpc: aio.Rpc, error: Exception) -> None:
+        """Tells the client what was raised, by type and message."""
+        if rpc.replied:
+            logger.warning("%s: one-way call failed: %r", self.name, error)
+            return
+        body = self._codec.pack([type(error).__name__, str(error)])
+        with contextlib.suppress(MessageTooLong):
+            await rpc.reply(pack_reply(ERROR, body))
+
+    # ---- streams ----
+
+    async def _begin_stream(self, rpc: aio.Rpc, values: AsyncIterator[object]) -> int:
+        if len(self._streams) >= STREAMS_MAX:
+            raise RuntimeError(f"service {self.name} has {STREAMS_MAX} streams open, the limit")
+        cursor = secrets.randbits(63)  # Nobody but the client that began it can guess it.
+        self._streams[cursor] = _Stream(values, time.monotonic())
+        return await self._part(rpc, cursor)
+
+    async def _continue(self, rpc: aio.Rpc, head: RequestHead) -> None:
+        cursor = head.left_ns
+        try:
+            if head.method == CLOSE:
+                await self._close_streams([cursor])
+                await rpc.reply(pack_reply(END, b""))
+            else:
+                await self._part(rpc, cursor)
+        except Exception as error:
+            await self._close_streams([cursor])
+            await self._fail(rpc, error)
+
+    async def _part(self, rpc: aio.Rpc, cursor: int) -> int:
+        stream = self._streams.get(cursor)
+        if stream is None:
+            raise LookupError("the stream has ended, or was not read for too long")
+        stream.used_at = time.monotonic()
+        try:
+            value = await anext(stream.values)
+        except StopAsyncIteration:
+            self._streams.pop(cursor, None)
+            reply = pack_reply(END, b"")
+        except BaseException:
+            self._streams.pop(cursor, None)
+            raise
+        else:
+            reply = pack_reply(PART, self._codec.pack(plain(value)), cursor)
+        await rpc.reply(reply)
+        return len(reply)
+
+    async def _close_streams(self, cursors: list[int]) -> None:
+        for cursor in cursors:
+            stream = self._streams.pop(cursor, None)
+            close = getattr(stream.values, "aclose", None) if stream else None
+            if close is not None:
+                with contextlib.suppress(Exception):
+                    await close()
+
+    async def _reap(self) -> None:
+        """Closes streams that nobody reads any more."""
+        while True:
+            await asyncio.sleep(STREAM_IDLE_S / 4)
+            before = time.monotonic() - STREAM_IDLE_S
+            await self._close_streams([c for c, s in self._streams.items() if s.used_at < before])
+
+
+class _Cancel:
+    """Cancels a call's task when its client gives up, from whatever thread that is found in."""
+
+    __slots__ = ("_loop", "_task", "_thread")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[object]) -> None:
+        self._loop = loop
+        self._task = task
+        self._thread = threading.get_ident()
+
+    def __call__(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._task.cancel()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)

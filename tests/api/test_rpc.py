@@ -1,0 +1,382 @@
+"""Calls by name: values, errors, deadlines, cancellation, spreading, streams, metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from loops import LOOPS, run
+
+import ndpstack
+from ndpstack import aio, errors
+from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
+from ndpstack.rpc import Client, RemoteError, Service, deadline
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+
+Pair = tuple[ndpstack.Stack, ndpstack.Stack]
+PORT = 4000
+by_loop = pytest.mark.parametrize("kind", LOOPS)
+
+
+@dataclass
+class Point:
+    """A value with a type."""
+
+    x: int
+    y: int
+
+
+def make_service() -> Service:
+    service = Service("test")
+
+    @service.method
+    async def add(a: int, b: int = 1) -> int:
+        return a + b
+
+    @service.method
+    def size(data: bytes) -> int:
+        return len(data)
+
+    @service.method(name="where", thread=True)
+    def thread_name() -> str:
+        return threading.current_thread().name
+
+    @service.method
+    async def fail(text: str) -> None:
+        raise KeyError(text)
+
+    @service.method
+    async def mirror(point: dict[str, int]) -> Point:
+        return Point(point["y"], point["x"])
+
+    @service.method
+    async def left() -> float | None:
+        return deadline()
+
+    @service.method
+    async def count(to: int, fail_at: int = -1) -> AsyncIterator[bytes]:
+        for i in range(to):
+            if i == fail_at:
+                raise RuntimeError("half way")
+            yield bytes([i]) * 50_000
+
+    return service
+
+
+def with_client(
+    kind: str,
+    pair: Pair,
+    service: Service,
+    body: Callable[[Client], Coroutine[object, object, None]],
+) -> None:
+    async def main() -> None:
+        servers = [(pair[0].address, PORT)]
+        async with service.serving(pair[0], PORT), Client(pair[1], servers) as client:
+            await body(client)
+
+    run(kind, main())
+
+
+@by_loop
+def test_values_of_all_kinds_of_methods(kind: str, pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        assert await client.call("add", 2, b=3) == 5
+        assert await client.call("add", 2) == 3
+        for size in (0, 1, 4097, 2_000_000):  # T52: no other limit than the message's.
+            assert await client.call("size", bytes(size)) == size
+        name = await client.call("where")
+        assert isinstance(name, str)
+        assert name != threading.current_thread().name
+
+    with_client(kind, pair, make_service(), body)
+
+
+@by_loop
+def test_errors_keep_type_and_message(kind: str, pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        with pytest.raises(RemoteError) as caught:
+            await client.call("fail", "the key")
+        assert (caught.value.kind, caught.value.text) == ("KeyError", "'the key'")
+        with pytest.raises(RemoteError, match="LookupError: service test has no method none"):
+            await client.call("none")
+        with pytest.raises(RemoteError, match="TypeError"):
+            await client.call("add")
+        assert await client.call("add", 1) == 2
+
+    with_client(kind, pair, make_service(), body)
+
+
+@by_loop
+def test_deadlines_travel(kind: str, pair: Pair) -> None:
+    service = make_service()
+    ended: list[str] = []
+
+    @service.method
+    async def sleep() -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append("slept")
+
+    async def body(client: Client) -> None:
+        assert await client.call("left") is None
+        left = await client.call("left", timeout=5)
+        assert isinstance(left, float)
+        assert 3 < left <= 5
+        with pytest.raises(TimeoutError):
+            await client.call("sleep", timeout=0.1)
+        await until(lambda: ended == ["slept"])
+
+    with_client(kind, pair, service, body)
+    assert service.metrics["sleep"].cancelled == 1
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to be")
+
+
+@by_loop
+def test_cancellation_reaches_the_method(kind: str, pair: Pair) -> None:
+    service = make_service()
+    events: list[str] = []
+
+    @service.method
+    async def wait() -> None:
+        events.append("began")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            events.append("cancelled")
+            raise
+
+    async def body(client: Client) -> None:
+        calls = [asyncio.create_task(client.call("wait")) for _ in range(20)]
+        await until(lambda: events.count("began") == 20)
+        for call in calls:
+            call.cancel()
+        await until(lambda: events.count("cancelled") == 20)
+        assert await client.call("add", 1) == 2
+        assert service.metrics["wait"].active == 0
+
+    with_client(kind, pair, service, body)
+
+
+@by_loop
+def test_one_way_calls_run_without_being_waited_for(kind: str, pair: Pair) -> None:
+    service = make_service()
+    go, ran = asyncio.Event(), asyncio.Event()
+
+    @service.method
+    async def later() -> None:
+        await go.wait()
+        ran.set()
+
+    async def body(client: Client) -> None:
+        await client.notify("later")
+        assert not ran.is_set()
+        go.set()
+        await ran.wait()
+
+    with_client(kind, pair, service, body)
+
+
+@by_loop
+def test_a_large_reply_comes_in_parts(kind: str, pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        parts = [part async for part in client.stream("count", 100)]
+        assert parts == [bytes([i]) * 50_000 for i in range(100)]
+        stream = client.stream("count", 10, fail_at=3)
+        assert [await anext(stream) for _ in range(3)] == parts[:3]
+        with pytest.raises(RemoteError, match="RuntimeError: half way"):
+            await anext(stream)
+        assert [part async for part in client.stream("count", 0)] == []
+
+    with_client(kind, pair, make_service(), body)
+
+
+@by_loop
+def test_a_stream_that_is_left_ends_at_the_server(kind: str, pair: Pair) -> None:
+    service = Service("test")
+    ended: list[int] = []
+
+    @service.method
+    async def forever() -> AsyncIterator[int]:
+        try:
+            for i in range(1_000_000):
+                yield i
+        finally:
+            ended.append(1)
+
+    async def body(client: Client) -> None:
+        stream = client.stream("forever")
+        assert await anext(stream) == 0
+        await stream.aclose()  # type: ignore[attr-defined]
+        await until(lambda: ended == [1])
+
+    with_client(kind, pair, service, body)
+
+
+@by_loop
+def test_typed_stubs(kind: str, pair: Pair) -> None:
+    class Api:
+        async def add(self, a: int, b: int = 1) -> int:
+            """Sum."""
+            raise NotImplementedError
+
+        async def mirror(self, point: Point) -> Point:
+            """Axes swapped."""
+            raise NotImplementedError
+
+    async def body(client: Client) -> None:
+        api = client.stub(Api, timeout=5)
+        assert await api.add(2, b=5) == 7
+        with pytest.raises(TypeError, match="missing a required argument"):
+            await api.add()  # type: ignore[call-arg]
+
+    with_client(kind, pair, make_service(), body)
+
+
+def test_a_dataclass_goes_and_comes(pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        assert await client.call("mirror", Point(1, 2)) == {"x": 2, "y": 1}
+
+    with_client("asyncio", pair, make_service(), body)
+
+
+def test_any_codec_will_do(pair: Pair) -> None:
+    class Json:
+        def pack(self, value: object) -> bytes:
+            return json.dumps(value).encode()
+
+        def unpack(self, data: memoryview) -> object:
+            return json.loads(bytes(data))
+
+    service = Service("json", codec=Json())
+
+    @service.method
+    async def double(value: list[int]) -> list[int]:
+        return value * 2
+
+    async def main() -> None:
+        async with service.serving(pair[0], PORT):
+            servers = [(pair[0].address, PORT)]
+            async with Client(pair[1], servers, codec=Json()) as client:
+                assert await client.call("double", [1, 2]) == [1, 2, 1, 2]
+
+    run("asyncio", main())
+
+
+@by_loop
+def test_load_is_spread_and_dead_servers_are_avoided(kind: str, pair: Pair) -> None:
+    services = [make_service() for _ in range(3)]
+
+    async def main() -> None:
+        dead = (pair[0].address, PORT + 9)
+        servers = [dead, *((pair[0].address, PORT + i) for i in range(3))]
+        async with (
+            services[0].serving(pair[0], PORT),
+            services[1].serving(pair[0], PORT + 1),
+            services[2].serving(pair[0], PORT + 2),
+            Client(pair[1], servers) as client,
+        ):
+            for i in range(60):
+                assert await client.call("add", i) == i + 1
+
+    run(kind, main())
+    assert [service.metrics["add"].calls for service in services] == [20, 20, 20]
+
+
+@by_loop
+def test_metrics_count(kind: str, pair: Pair) -> None:
+    service = make_service()
+
+    async def body(client: Client) -> None:
+        for i in range(5):
+            await client.call("add", i)
+        with pytest.raises(RemoteError):
+            await client.call("fail", "x")
+
+    with_client(kind, pair, service, body)
+    add, fail = service.metrics["add"], service.metrics["fail"]
+    assert (add.calls, add.errors, add.active) == (5, 0, 0)
+    assert (fail.calls, fail.errors) == (1, 1)
+    assert add.seconds >= add.seconds_max > 0
+    assert add.request_bytes > 5 * 12
+    assert add.reply_bytes > 5 * 12
+
+
+@by_loop
+def test_more_calls_than_the_service_works_on_wait(kind: str, pair: Pair) -> None:
+    service = Service("narrow", concurrency_max=4)
+    active = most = 0
+
+    @service.method
+    async def work() -> None:
+        nonlocal active, most
+        active += 1
+        most = max(most, active)
+        await asyncio.sleep(0.002)
+        active -= 1
+
+    async def body(client: Client) -> None:
+        await asyncio.gather(*(client.call("work") for _ in range(60)))
+
+    with_client(kind, pair, service, body)
+    assert most == 4
+
+
+HOSTILE = [
+    b"",
+    b"\x01\x00",
+    b"\x02" + bytes(11),
+    pack_request("add", 0, 0, b"")[:-1] + b"\xff\xff",
+    pack_request("add", 0, 0, b"\xdd\xff\xff\xff\xff"),  # An array of four thousand million.
+    pack_request("add", 0, 0, b"\xc6\xff\xff\xff\xff"),  # Four GiB of bytes.
+    pack_request("add", 0, 0, b"\xc1"),
+    pack_request("\0next", 2, 12345, b""),
+    b"\x01\x00\xff\x00" + bytes(8) + b"x" * 10,
+]
+
+
+def test_hostile_requests_are_answered_by_errors(pair: Pair) -> None:
+    """T52: a claim beyond the message is refused before anything is allocated."""
+
+    async def main() -> None:
+        async with make_service().serving(pair[0], PORT), aio.HomaSocket(pair[1]) as socket:
+            for request in HOSTILE:
+                reply = await socket.request((pair[0].address, PORT), request, timeout=5)
+                assert unpack_reply(reply).status == 1
+
+    run("asyncio", main())
+
+
+def test_heads_survive_the_way() -> None:
+    head = unpack_request(memoryview(pack_request("naïve", 1, 77, b"body")))
+    assert (head.method, head.flags, head.left_ns, bytes(head.body)) == ("naïve", 1, 77, b"body")
+    with pytest.raises(ValueError, match="300 bytes, the limit is 255"):
+        pack_request("x" * 300, 0, 0, b"")
+
+
+def test_a_service_that_is_gone_is_an_error_at_once(pair: Pair) -> None:
+    """T4."""
+
+    async def main() -> None:
+        service = make_service()
+        async with Client(pair[1], [(pair[0].address, PORT)]) as client:
+            for _ in range(2):
+                async with service.serving(pair[0], PORT):
+                    assert await client.call("add", 1) == 2
+                with pytest.raises(errors.NdpError):
+                    await client.call("add", 1)
+
+    run("asyncio", main())
