@@ -161,8 +161,8 @@ class Client:
         """An object with the methods of a class whose annotations describe the service.
 
         Args:
-            interface: A class of coroutine methods, whose bodies are never run. A dataclass as a result is
-                made from the dictionary that came.
+            interface: A class of coroutine methods, whose bodies are never run. A dataclass as a
+                result is made from the dictionary that came.
             timeout: Seconds of each call.
         """
         return cast("T", Stub(self, interface, timeout))
