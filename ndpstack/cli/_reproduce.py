@@ -60,7 +60,9 @@ def _run(identifier: str, effort: Effort) -> Done:
     return outcome, time.process_time() - before
 
 
-def _run_all(chosen: list[Experiment], effort: Effort, jobs: int) -> dict[str, Done]:
+def _run_all(
+    chosen: list[Experiment], effort: Effort, jobs: int, folder: Path | None
+) -> dict[str, Done]:
     done: dict[str, Done] = {}
     with ProcessPoolExecutor(max(1, min(jobs, len(chosen)))) as pool:
         futures = {pool.submit(_run, item.id, effort): item for item in chosen}
@@ -68,6 +70,8 @@ def _run_all(chosen: list[Experiment], effort: Effort, jobs: int) -> dict[str, D
             item = futures[future]
             done[item.id] = future.result()
             outcome, seconds = done[item.id]
+            if folder:
+                _write(folder, item, done[item.id])
             word = outcome.error or ("ok" if outcome.passed else "MISS")
             print(
                 f"[{len(done)}/{len(chosen)}] {item.id} {item.title}: {word}, {seconds:.0f} CPU s",
@@ -76,15 +80,19 @@ def _run_all(chosen: list[Experiment], effort: Effort, jobs: int) -> dict[str, D
     return done
 
 
-def _write(folder: Path, done: dict[str, Done]) -> None:
+def _write(folder: Path, experiment: Experiment, done: Done) -> None:
+    """Figures and table of an experiment that has ended, so that a long run can be cut short."""
+    outcome, seconds = done
     folder.mkdir(parents=True, exist_ok=True)
-    for identifier, (outcome, _) in done.items():
-        for number, figure in enumerate(outcome.figures):
-            draw(figure, folder / f"{identifier}-{number}.svg")
-    results = [
-        ((find(identifier), outcome), seconds) for identifier, (outcome, seconds) in done.items()
-    ]
-    (folder / "reproduction.md").write_text(markdown(results))
+    for number, figure in enumerate(outcome.figures):
+        draw(figure, folder / f"{experiment.id}-{number}.svg")
+    (folder / f"{experiment.id}.md").write_text(markdown(experiment, outcome, seconds))
+
+
+def _join(folder: Path, chosen: list[Experiment]) -> None:
+    """The tables of all of them, as on the page of the documentation."""
+    pages = [(folder / f"{experiment.id}.md").read_text() for experiment in chosen]
+    (folder / "reproduction.md").write_text("\n".join(pages))
 
 
 def _list() -> None:
@@ -106,10 +114,10 @@ def execute(arguments: argparse.Namespace) -> int:
     if effort is Effort.FULL:
         cost = sum(experiment.cost_s for experiment in chosen)
         print(f"about {cost / 60:.0f} CPU minutes on one core", file=sys.stderr)
-    finished = _run_all(chosen, effort, arguments.jobs)
+    finished = _run_all(chosen, effort, arguments.jobs, arguments.out)
     done = {experiment.id: finished[experiment.id] for experiment in chosen}
     if arguments.out:
-        _write(arguments.out, done)
+        _join(arguments.out, chosen)
     results = [(find(identifier), outcome) for identifier, (outcome, _) in done.items()]
     if arguments.json:
         entries = [as_dict(result, done[result[0].id][1]) for result in results]

@@ -39,5 +39,5 @@ EXPERIMENTS = (
     Experiment("E-O03", "balance over cores", "OMNeT++ F7", omnet.core_balance, True, 30),
     Experiment("E-O04", "initial window", "OMNeT++ F8a", omnet.initial_window, True, 5),
     Experiment("E-O05", "sizes and rates", "OMNeT++ F8b", omnet.sizes_and_rates, True, 120),
-    Experiment("E-O06", "web search", "OMNeT++ F9", omnet.web_search, True, 800),
+    Experiment("E-O06", "web search", "OMNeT++ F9", omnet.web_search, True, 500),
 )

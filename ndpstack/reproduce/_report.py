@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ndpstack.cli._table import Column, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ndpstack.reproduce._experiment import Check, Experiment, Figure, Outcome
@@ -101,24 +101,22 @@ def draw(figure: Figure, path: Path) -> None:
     plot.savefig(path)
 
 
-def markdown(results: Sequence[tuple[Result, float]]) -> str:
-    """The tables of docs/reproduction.md, an experiment a section."""
-    parts = []
-    for (experiment, outcome), seconds in results:
-        parts.append(f"### {experiment.id}: {experiment.title}\n")
-        parts.append(f"{experiment.source}; {seconds:.0f} CPU s.\n")
-        parts.append("| number | paper | band | ours | verdict |\n|---|---|---|---|---|")
-        for check in outcome.checks:
-            cells = " | ".join(word.replace("|", "\\|") for word in _cells("", check)[1:])
-            parts.append(f"| {cells} |")
-        parts.append("")
-        reasons = [
-            f"- *{check.what}*: {check.explained}"
-            for check in outcome.checks
-            if check.verdict == "explained"
-        ]
-        if outcome.error:
-            reasons.append(f"- Ended early: `{outcome.error}`")
-        if reasons:
-            parts += [*reasons, ""]
-    return "\n".join(parts)
+def markdown(experiment: Experiment, outcome: Outcome, seconds: float) -> str:
+    """A section of docs/reproduction.md."""
+    parts = [
+        f"### {experiment.id}: {experiment.title}\n",
+        f"{experiment.source}; {seconds:.0f} CPU s.\n",
+        "| number | paper | band | ours | verdict |\n|---|---|---|---|---|",
+    ]
+    for check in outcome.checks:
+        cells = " | ".join(word.replace("|", "\\|") for word in _cells("", check)[1:])
+        parts.append(f"| {cells} |")
+    parts.append("")
+    reasons = [
+        f"- *{check.what}*: {check.explained}"
+        for check in outcome.checks
+        if check.verdict == "explained"
+    ]
+    if outcome.error:
+        reasons.append(f"- Ended early: `{outcome.error}`")
+    return "\n".join([*parts, *reasons, *([""] if reasons else [])])
