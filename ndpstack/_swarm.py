@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+GRACE_S = 120.0
+"""Seconds that a seed, with its shrinking, may take once the time is up: several times the most."""
+
+
 class Protocol(IntFlag):
     """Which engines the hosts of a run have."""
 
@@ -214,6 +218,17 @@ def _died(plan: Plan, seed: int, exit_code: int | None) -> Failure:
     )
 
 
+def _overdue(plan: Plan, seed: int) -> Failure:
+    return Failure(
+        seed=seed,
+        text=f"had not ended {GRACE_S:.0f} s after the time was up, and was stopped",
+        time_ns=0,
+        options={},
+        details="",
+        command=repeat_command(plan.protocol, seed, plan.settings, calm=plan.calm) + " --verbose",
+    )
+
+
 class _Worker:
     """A process and what it has told."""
 
@@ -272,7 +287,11 @@ def _run_apart(plan: Plan, end: float | None) -> Outcome:
     workers = [_Worker(plan, plan.first_seed + i, end) for i in range(plan.jobs)]
     try:
         while workers and not outcome.failure:
-            ready = wait([worker.pipe for worker in workers])
+            patience = None if end is None else max(0.0, end + GRACE_S - time.monotonic())
+            ready = wait([worker.pipe for worker in workers], patience)
+            if not ready:
+                running = [worker.seed for worker in workers if worker.seed is not None]
+                outcome.failure = _overdue(plan, min(running, default=plan.first_seed))
             workers = [
                 worker
                 for worker in workers

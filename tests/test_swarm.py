@@ -53,6 +53,15 @@ def test_failure_has_all_that_repeats_it() -> None:
     )
 
 
+def test_seeds_that_do_not_end_are_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a seed does, the command ends."""
+    monkeypatch.setattr("ndpstack._swarm.GRACE_S", -60.0)
+    outcome = run(Plan(protocol=Protocol.HOMA, first_seed=5, seeds=None, minutes=0.5))
+    assert outcome.failure is not None
+    assert "was stopped" in outcome.failure.text
+    assert "--seed 5" in outcome.failure.command
+
+
 def test_repeat_command_is_what_a_shell_takes() -> None:
     command = repeat_command(Protocol.BOTH, 7, {"loss_ppm": 5})
     assert command == "ndpstack swarm --seed 7 --protocol both --set loss_ppm=5"

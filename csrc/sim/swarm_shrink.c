@@ -6,6 +6,17 @@
 
 #include "sim/swarm.h"
 
+/* Events of all runs together, so that it ends in time: some ten seconds. */
+#define SHRINK_EVENTS_MAX UINT64_C(10000000)
+
+struct shrink {
+	struct nd_swarm *swarm;
+	struct nd_swarm_options *options;
+	const struct nd_swarm_protocol *const *protocols;
+	char kind[sizeof(((struct nd_swarm_report *)0)->failure)];
+	uint64_t events; /* of all runs so far */
+};
+
 /* Copies a failure without its numbers, so that it can be compared. */
 static void kind_of(const char *failure, char *kind, size_t size)
 {
@@ -18,27 +29,28 @@ static void kind_of(const char *failure, char *kind, size_t size)
 	kind[length] = '\0';
 }
 
-static bool still_fails(struct nd_swarm *swarm, const struct nd_swarm_options *options,
-			const struct nd_swarm_protocol *const protocols[], const char *kind)
+static bool still_fails(struct shrink *shrink)
 {
-	char now[sizeof(swarm->report.failure)];
+	char now[sizeof(shrink->kind)];
+	bool passed;
 
-	if (nd_swarm_run(swarm, options, protocols, NULL))
+	if (shrink->events >= SHRINK_EVENTS_MAX)
 		return false;
-	kind_of(swarm->report.failure, now, sizeof(now));
-	return strcmp(now, kind) == 0;
+	passed = nd_swarm_run(shrink->swarm, shrink->options, shrink->protocols, NULL);
+	shrink->events += shrink->swarm->report.events;
+	kind_of(shrink->swarm->report.failure, now, sizeof(now));
+	return !passed && strcmp(now, shrink->kind) == 0;
 }
 
 /* Tries the calm value, then half the way to it, again and again. */
-static bool shrink_one(struct nd_swarm *swarm, struct nd_swarm_options *options, uint32_t at,
-		       const struct nd_swarm_protocol *const protocols[], const char *kind)
+static bool shrink_one(struct shrink *shrink, uint32_t at)
 {
-	uint32_t *value = nd_swarm_options_at(options, at);
+	uint32_t *value = nd_swarm_options_at(shrink->options, at);
 	uint32_t calm = nd_swarm_option_texts[at].calm, best = *value;
 	bool changed = false;
 
 	for (*value = calm; *value != best;) {
-		if (still_fails(swarm, options, protocols, kind)) {
+		if (still_fails(shrink)) {
 			best = *value;
 			changed = true;
 			*value = calm;
@@ -55,18 +67,18 @@ static bool shrink_one(struct nd_swarm *swarm, struct nd_swarm_options *options,
 uint32_t nd_swarm_shrink(struct nd_swarm *swarm, struct nd_swarm_options *options,
 			 const struct nd_swarm_protocol *const protocols[ND_SWARM_PROTOCOLS])
 {
-	char kind[sizeof(swarm->report.failure)];
+	struct shrink shrink = { .swarm = swarm, .options = options, .protocols = protocols };
 	uint32_t left = 0;
 	bool changed;
 
 	if (nd_swarm_run(swarm, options, protocols, NULL))
 		return 0;
-	kind_of(swarm->report.failure, kind, sizeof(kind));
+	kind_of(swarm->report.failure, shrink.kind, sizeof(shrink.kind));
 	do {
 		changed = false;
 		/* The first option is which protocols there are: not to be varied. */
 		for (uint32_t i = 1; i < nd_swarm_option_count; i++)
-			changed |= shrink_one(swarm, options, i, protocols, kind);
+			changed |= shrink_one(&shrink, i);
 	} while (changed);
 	for (uint32_t i = 1; i < nd_swarm_option_count; i++)
 		left += *nd_swarm_options_at(options, i) != nd_swarm_option_texts[i].calm;

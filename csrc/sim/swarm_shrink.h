@@ -9,7 +9,8 @@
 
 /*
  * Sets options to their calm values, one after the other, as long as the run still fails with the
- * same kind of failure (numbers aside). Returns how many options are left that are not calm.
+ * same kind of failure (numbers aside), for a limited number of events. Returns how many options
+ * are left that are not calm.
  */
 uint32_t nd_swarm_shrink(struct nd_swarm *swarm, struct nd_swarm_options *options,
 			 const struct nd_swarm_protocol *const protocols[ND_SWARM_PROTOCOLS]);

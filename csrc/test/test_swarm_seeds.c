@@ -55,6 +55,15 @@ TEST(ndp_seed_309__want_of_memory_stopped_what_had_begun)
 	swarm_run(ND_SWARM_NDP, 309, "slow_path_percent=50 arena=1");
 }
 
+/* Who asks for a request that it does not have, as in the paper, was taken to have it; when it was
+ * full the next time it was asked, the RPC failed. */
+TEST(homa_seed_60760__asking_is_not_having)
+{
+	swarm_run(ND_SWARM_HOMA, 60760,
+		  "mtu=1527 buffer_packets=8 duplicate_ppm=2713 late_ns=1 lazy_ns=388 actions=98"
+		  " action_ns=1000 message_max=30000 incast_percent=1 tiny_percent=1 config=452086360");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

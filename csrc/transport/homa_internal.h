@@ -350,6 +350,8 @@ void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* May another RPC be opened, by this peer if it is one of a peer's? */
 bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer);
+/* The server wants our request: no more waiting for room there. */
+void nd_homa_rpc_resume(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* The server has our RPC. */
 void nd_homa_rpc_heard(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* The peer gave a sign of life about the RPC. */

@@ -117,6 +117,15 @@ static void answer_unknown_resend(struct nd_homa *homa, const struct nd_homa_pee
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_NONE);
 }
 
+/* Who asks from the start need not have the RPC: see unknown_resend. */
+static void asked_by_server(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t offset)
+{
+	if (offset)
+		nd_homa_rpc_heard(homa, rpc);
+	else
+		nd_homa_rpc_resume(homa, rpc);
+}
+
 static void receive_resend(struct nd_homa *homa, struct nd_homa_peer *peer,
 			   const struct nd_packet *packet, nd_ns now)
 {
@@ -129,7 +138,7 @@ static void receive_resend(struct nd_homa *homa, struct nd_homa_peer *peer,
 		if (nd_homa_is_server(rpc))
 			nd_homa_rpc_alive(homa, rpc, now);
 		else
-			nd_homa_rpc_heard(homa, rpc);
+			asked_by_server(homa, rpc, packet->homa.offset);
 		answer_resend(homa, rpc, &packet->homa);
 	} else {
 		nd_homa_control_want(homa, rpc, CONTROL_BUSY);

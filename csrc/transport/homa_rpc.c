@@ -182,13 +182,18 @@ bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *pee
 	       (!peer || peer->server_rpcs < homa->config.peer_rpcs_max);
 }
 
+void nd_homa_rpc_resume(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	if (!(rpc->flags & RPC_PUT_OFF))
+		return;
+	rpc->flags &= (uint16_t)~RPC_PUT_OFF;
+	nd_homa_out_ready(homa, rpc);
+}
+
 void nd_homa_rpc_heard(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	rpc->flags |= RPC_HEARD;
-	if (rpc->flags & RPC_PUT_OFF) {
-		rpc->flags &= (uint16_t)~RPC_PUT_OFF;
-		nd_homa_out_ready(homa, rpc);
-	}
+	nd_homa_rpc_resume(homa, rpc);
 }
 
 void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
