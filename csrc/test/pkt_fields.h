@@ -4,6 +4,7 @@
 #define ND_TEST_PKT_FIELDS_H
 
 #include "transport/homa.h"
+#include "transport/ndp.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ static const struct field packet_fields[] = {
 	NDP("seq", sequence),
 	NDP("pull", pull),
 	NDP("service", service),
+	NDP("base", base),
 	NDP("of", message_bytes),
 	NDP("offset", offset),
 	NDP("msg", message),
@@ -108,6 +110,7 @@ static const struct word ndp_flags[] = {
 	{ "REPLY", ND_NDP_FLAG_REPLY },
 	{ "RTX", ND_NDP_FLAG_RTX },
 	{ "PULLING", ND_NDP_FLAG_PULL },
+	{ "VOID", ND_NDP_FLAG_VOID }, /* of DATA; of answers the same bit is PULLING */
 	{ "CONGESTED", ND_NDP_FLAG_CONGESTED },
 	{ NULL, 0 },
 };
@@ -135,15 +138,18 @@ static const struct word event_kinds[] = {
 };
 
 static const struct word errors[] = {
+	{ "OK", 0 },
 	{ "EINVAL", EINVAL },         { "EMSGSIZE", EMSGSIZE },     { "ENOENT", ENOENT },
 	{ "EADDRINUSE", EADDRINUSE }, { "ENOBUFS", ENOBUFS },       { "ETIMEDOUT", ETIMEDOUT },
 	{ "ECONNREFUSED", ECONNREFUSED }, { "ECONNRESET", ECONNRESET },
 	{ "ECANCELED", ECANCELED },   { "EHOSTUNREACH", EHOSTUNREACH }, { "ENOTCONN", ENOTCONN },
 	{ "EPIPE", EPIPE },           { "EAGAIN", EAGAIN },         { "ENOTSUP", ENOTSUP },
-	{ "ESHUTDOWN", ESHUTDOWN },   { NULL, 0 },
+	{ "ESHUTDOWN", ESHUTDOWN },   { "ECONNABORTED", ECONNABORTED }, { NULL, 0 },
 };
 
 #define CONFIG_HOMA(member) FIELD(#member, ND_PROTO_HOMA, struct nd_homa_config, member)
+
+#define CONFIG_NDP(member) FIELD(#member, ND_PROTO_NDP, struct nd_ndp_config, member)
 
 static const struct field config_fields[] = {
 	CONFIG_HOMA(mss_bytes),
@@ -161,6 +167,20 @@ static const struct field config_fields[] = {
 	CONFIG_HOMA(incast_rpcs),
 	CONFIG_HOMA(incast_bytes),
 	CONFIG_HOMA(message_bytes_max),
+	CONFIG_NDP(mss_bytes),
+	CONFIG_NDP(data_header_bytes),
+	CONFIG_NDP(control_bytes),
+	CONFIG_NDP(initial_window),
+	CONFIG_NDP(window_packets),
+	CONFIG_NDP(paths),
+	CONFIG_NDP(keepalive_ns),
+	CONFIG_NDP(repull_ns),
+	CONFIG_NDP(solicit_ns),
+	CONFIG_NDP(time_wait_ns),
+	CONFIG_NDP(give_up_ns),
+	CONFIG_NDP(reset_wait_ns),
+	CONFIG_NDP(message_bytes_max),
+	CONFIG_NDP(futile_max),
 	{ NULL, 0, 0, 0 },
 };
 

@@ -11,6 +11,7 @@
 #define WORDS_MAX 40
 #define VARIABLES_MAX 16
 #define SELF 0u
+#define LINK_BPS UINT64_C(10000000000)
 
 struct variable {
 	char name[24];
@@ -22,7 +23,12 @@ static struct {
 	int line;
 	uint8_t protocol;
 	const struct nd_transport_ops *ops;
-	struct nd_homa_config homa;
+	union {
+		struct nd_homa_config homa;
+		struct nd_ndp_config ndp;
+	} config;
+	struct nd_rx_memory rx;
+	uint64_t credit; /* bytes that applications may hold */
 	void *endpoint;
 	nd_ns now;
 	struct variable variables[VARIABLES_MAX];
@@ -124,6 +130,17 @@ static void expect(const char *name, uint64_t is, const char *text)
 		      (unsigned long long)should_be);
 }
 
+/* `name!=value`: it must differ. */
+static void expect_not(const char *name, uint64_t is, const char *text)
+{
+	uint64_t other;
+
+	if (!evaluate(text, &other))
+		wrong("%s: '%s' is not bound yet", name, text);
+	if (is == other)
+		wrong("%s is %llu", name, (unsigned long long)is);
+}
+
 static const struct word *types(void)
 {
 	return script.protocol == ND_PROTO_NDP ? ndp_types : homa_types;
@@ -207,6 +224,34 @@ static void arrive(char **words, unsigned count)
 	script.ops->receive(script.endpoint, &packet, script.now);
 }
 
+/* Compares one `name=value` or `name!=value` of a packet that leaves. */
+static void check_field(const struct nd_packet *packet, char *name, char *equals)
+{
+	bool is_not = equals > name && equals[-1] == '!';
+	void (*compare)(const char *, uint64_t, const char *) = is_not ? expect_not : expect;
+	const struct field *field;
+
+	equals[-is_not] = '\0';
+	field = find_field(packet_fields, name, script.protocol);
+	if (!strcmp(name, "peer"))
+		compare(name, packet->target, equals + 1);
+	else if (field)
+		compare(name, read_field(packet, field), equals + 1);
+	else
+		wrong("packets of this protocol have no field '%s'", name);
+}
+
+/* Compares one `FLAG` or `!FLAG`. */
+static void check_flag(struct nd_packet *packet, const char *word)
+{
+	bool is_not = word[0] == '!';
+	uint8_t bit;
+	const uint8_t *flags = flag_of(packet, word + is_not, &bit);
+
+	if (((*flags & bit) != 0) == is_not)
+		wrong("%s is%s set", word + is_not, is_not ? "" : " not");
+}
+
 static void depart(char **words, unsigned count)
 {
 	struct nd_packet packet = { 0 };
@@ -224,25 +269,11 @@ static void depart(char **words, unsigned count)
 		wrong("it sends %s, not %s", type_name(packet.type), words[0]);
 	for (unsigned i = 1; i < count; i++) {
 		char *equals = strchr(words[i], '=');
-		bool is_not = words[i][0] == '!';
-		const struct field *field;
-		uint8_t bit;
-		const uint8_t *flags;
 
-		if (!equals) {
-			flags = flag_of(&packet, words[i] + is_not, &bit);
-			if (((*flags & bit) != 0) == is_not)
-				wrong("%s is%s set", words[i] + is_not, is_not ? "" : " not");
-			continue;
-		}
-		*equals = '\0';
-		field = find_field(packet_fields, words[i], script.protocol);
-		if (!strcmp(words[i], "peer"))
-			expect("peer", packet.target, equals + 1);
-		else if (field)
-			expect(words[i], read_field(&packet, field), equals + 1);
+		if (equals)
+			check_field(&packet, words[i], equals);
 		else
-			wrong("packets of this protocol have no field '%s'", words[i]);
+			check_flag(&packet, words[i]);
 	}
 }
 
@@ -334,12 +365,35 @@ static void report(char **words, unsigned count)
 	}
 }
 
+/* ---- memory for received messages: it is counted, not there ---- */
+
+static uint8_t block[1 << 16];
+
+static uint8_t *get_memory(void *context, uint16_t app, uint32_t bytes)
+{
+	(void)context;
+	(void)app;
+	if (bytes > script.credit)
+		return NULL;
+	script.credit -= bytes;
+	return block;
+}
+
+static void put_memory(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
+{
+	(void)context;
+	(void)app;
+	(void)memory;
+	script.credit += bytes;
+}
+
 static void make_endpoint(void)
 {
-	struct nd_setup setup = { .seed = 1, .self = SELF };
+	struct nd_setup setup = { .seed = 1, .self = SELF, .config = &script.config };
 	const char *why = "";
 
-	setup.config = &script.homa;
+	if (script.credit != UINT64_MAX)
+		setup.rx = &script.rx;
 	if (script.ops->check(setup.config, &why) < 0)
 		wrong("the config is refused: %s", why);
 	script.endpoint = aligned_alloc(64, (script.ops->bytes(setup.config) + 63) & ~(size_t)63);
@@ -367,23 +421,44 @@ static void advance(nd_ns until)
 	script.now = until;
 }
 
+static void choose_protocol(const char *name)
+{
+	if (!strcmp(name, "homa")) {
+		script.protocol = ND_PROTO_HOMA;
+		script.ops = &nd_homa_ops;
+		script.config.homa = nd_homa_config_default(LINK_BPS, 1500);
+		script.config.homa.first_id = 2;
+	} else if (!strcmp(name, "ndp")) {
+		script.protocol = ND_PROTO_NDP;
+		script.ops = &nd_ndp_ops;
+		script.config.ndp = nd_ndp_config_default(LINK_BPS, 1500);
+		/* Round numbers: a full packet takes 1 us. */
+		script.config.ndp.mss_bytes = 1000;
+		script.config.ndp.data_header_bytes = 250;
+		script.config.ndp.initial_window = 4;
+		script.config.ndp.paths = 4;
+		script.config.ndp.keepalive_ns = 0;
+	} else {
+		wrong("there is no protocol '%s'", name);
+	}
+}
+
 static void set_up(char **words, unsigned count)
 {
 	const struct field *field;
 
-	if (count == 2 && !strcmp(words[0], "protocol") && !strcmp(words[1], "homa")) {
-		script.protocol = ND_PROTO_HOMA;
-		script.ops = &nd_homa_ops;
-		script.homa = nd_homa_config_default(UINT64_C(10000000000), 1500);
-		script.homa.first_id = 2;
+	if (count == 2 && !strcmp(words[0], "protocol")) {
+		choose_protocol(words[1]);
+	} else if (count == 2 && !strcmp(words[0], "credit")) {
+		script.credit = number(words[1]);
 	} else if (count == 3 && !strcmp(words[0], "config") && script.ops) {
 		field = find_field(config_fields, words[1], script.protocol);
 		if (!field)
 			wrong("scripts know no config field '%s'; add it to pkt_fields.h",
 			      words[1]);
-		write_field(&script.homa, field, number(words[2]));
+		write_field(&script.config, field, number(words[2]));
 	} else {
-		wrong("this is neither 'protocol homa', 'config FIELD VALUE' nor a time");
+		wrong("this is neither 'protocol NAME', 'config FIELD VALUE', 'credit BYTES' nor a time");
 	}
 }
 
@@ -429,6 +504,8 @@ static void run_script(const char *path)
 
 	memset(&script, 0, sizeof(script));
 	script.file = path;
+	script.credit = UINT64_MAX;
+	script.rx = (struct nd_rx_memory){ .get = get_memory, .put = put_memory };
 	if (!file)
 		wrong("cannot be opened");
 	while (fgets(text, sizeof(text), file)) {
