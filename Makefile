@@ -60,7 +60,7 @@ reproduce-quick: dev ## The papers' experiments, a part of each that CI has time
 	$(BIN)/ndpstack reproduce --quick
 
 SWARM_MINUTES ?= 1
-SWARM_PROTOCOL ?= homa
+SWARM_PROTOCOL ?= both
 swarm: dev ## Seeds that nobody has run yet, for SWARM_MINUTES
 	$(BIN)/ndpstack swarm --protocol $(SWARM_PROTOCOL) --minutes $(SWARM_MINUTES) --shrink
 

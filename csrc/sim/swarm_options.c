@@ -85,6 +85,14 @@ static void draw_topology(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->delay_ns = PICK(rng, 50, 500, 500, 1000, 5000, 20000, 200000);
 	o->mtu = PICK(rng, 576, 1500, 1500, 1500, 4000, ND_SWARM_MTU_MAX);
 	o->discipline = PICK(rng, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6, 7);
+	/*
+	 * NDP keeps a path that is slower than the hosts' links full, and Homa's packets cannot be
+	 * trimmed: without fair queues (R-NSW-14) it starves there, by design of both.
+	 */
+	if (o->protocols == (ND_SWARM_NDP | ND_SWARM_HOMA)) {
+		o->core_percent = nd_max_u32(o->core_percent, 100);
+		o->slow_path_percent = 100;
+	}
 	o->buffer_packets = PICK(rng, 2, 4, 8, 8, 16, 64);
 	o->shared_buffer = nd_rng_below(rng, 6) == 0;
 	o->return_to_sender = nd_rng_below(rng, 2);
