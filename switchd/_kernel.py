@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import os
 import select
@@ -11,9 +12,9 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from switchd.plan import Forwarding, GroupPlan
+from switchd.plan import Forwarding, GroupPlan, RoutePlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -54,14 +55,22 @@ class NetlinkMessage(Protocol):
     def get(self, key: str) -> object: ...
 
 
+class Hop(NamedTuple):
+    """Where a route leads, or where a neighbour is."""
+
+    interface: str
+    address: str
+    """IP address; of a route without a gateway empty: each destination is its own next hop."""
+
+
 @dataclass(frozen=True)
 class KernelState:
     """What the kernel of a namespace forwards by."""
 
-    routes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Prefix -> interfaces of its next hops, in order."""
-    neighbours: Mapping[str, str] = field(default_factory=dict)
-    """Ethernet address -> interface."""
+    routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    """Prefix -> its next hops, in order."""
+    neighbours: Mapping[Hop, str] = field(default_factory=dict)
+    """Ethernet addresses."""
 
 
 def kernel_forwarding(state: KernelState, plan: SwitchPlan) -> Forwarding:
@@ -72,20 +81,29 @@ def kernel_forwarding(state: KernelState, plan: SwitchPlan) -> Forwarding:
         if port.opening.backend in ("xdp", "packet") and port.opening.netns == plan.base.netns
     }
     groups: dict[tuple[str, ...], str] = {}
-    routes: dict[str, str] = {}
-    for prefix, interfaces in state.routes.items():
-        ports = tuple(dict.fromkeys(port_of[name] for name in interfaces if name in port_of))
-        if len(ports) == 1:
-            routes[prefix] = ports[0]
-        elif ports:
-            routes[prefix] = groups.setdefault(ports, f"kernel:{len(groups)}")
-    addresses = {
-        mac: port_of[interface]
-        for mac, interface in state.neighbours.items()
-        if interface in port_of
-    }
+    routes: dict[str, RoutePlan] = {}
+    for prefix, hops in state.routes.items():
+        ports = tuple(
+            dict.fromkeys(port_of[hop.interface] for hop in hops if hop.interface in port_of)
+        )
+        if ports:
+            many = len(ports) > 1
+            to = groups.setdefault(ports, f"kernel:{len(groups)}") if many else ports[0]
+            routes[prefix] = RoutePlan(to, _macs(state, hops, port_of))
+    addresses: dict[str, str] = {}
+    for hop, mac in state.neighbours.items():
+        if hop.interface in port_of:
+            port = port_of[hop.interface]
+            addresses[mac] = port
+            routes.setdefault(str(ipaddress.ip_network(hop.address)), RoutePlan(port, {port: mac}))
     made = tuple(GroupPlan(name, "flow", ports, 1) for ports, name in groups.items())
     return Forwarding(made, addresses, routes)
+
+
+def _macs(state: KernelState, hops: tuple[Hop, ...], port_of: Mapping[str, str]) -> dict[str, str]:
+    """Ethernet addresses of gateways by port."""
+    known = ((port_of.get(hop.interface), state.neighbours.get(hop)) for hop in hops)
+    return {port: mac for port, mac in known if port and mac}
 
 
 class KernelWatcher:
@@ -220,16 +238,17 @@ class KernelWatcher:
         self._on_link(self.netns, name, bool(up))
 
     def _read_state(self, ipr: IPRoute) -> None:
-        routes: dict[str, tuple[str, ...]] = {}
+        routes: dict[str, tuple[Hop, ...]] = {}
         for family in FAMILIES:
             for message in ipr.get_routes(family=family, table=MAIN_TABLE):
                 if message["type"] == _UNICAST:
-                    routes[prefix_of(message, family)] = self._interfaces(message)
-        neighbours: dict[str, str] = {}
+                    routes[prefix_of(message, family)] = self._hops(message)
+        neighbours: dict[Hop, str] = {}
         for message in ipr.get_neighbours():
             mac = message.get("lladdr")
             if mac and message["state"] & _NEIGHBOUR_KNOWN and not int(mac[:2], 16) & 1:
-                neighbours[mac] = self._names.get(message["ifindex"], "")
+                interface = self._names.get(message["ifindex"], "")
+                neighbours[Hop(interface, message.get("dst"))] = mac
         state = KernelState(routes, neighbours)
         if state != self._state:
             self._state = state
@@ -240,11 +259,22 @@ class KernelWatcher:
         """What the kernel forwards by, as it was last read."""
         return self._state or KernelState()
 
-    def _interfaces(self, message: NetlinkMessage) -> tuple[str, ...]:
-        hops = message.get("multipath")
-        next_hops = hops if isinstance(hops, list) else [{"oif": message.get("oif")}]
-        indices = [hop["oif"] for hop in next_hops]
-        return tuple(self._names.get(index, "") for index in indices if isinstance(index, int))
+    def _hops(self, message: NetlinkMessage) -> tuple[Hop, ...]:
+        multipath = message.get("multipath")
+        parts = multipath if isinstance(multipath, list) else [message]
+        return tuple(
+            Hop(self._names.get(_interface(part), ""), str(part.get("gateway") or ""))
+            for part in parts
+        )
+
+
+def _interface(part: NetlinkMessage) -> int:
+    """Index of the interface of a route, or of one of its next hops."""
+    index = part.get("oif")
+    if index is None:
+        with contextlib.suppress(KeyError):
+            index = part["oif"]
+    return index if isinstance(index, int) else 0
 
 
 def _event_socket() -> socket.socket:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from ndpstack._errors import UserError
 from ndpstack.scenario._decode import suggest
-from switchd import _pcapng
 from switchd.control._rows import MirrorRow
 from switchd.dataplane import DataPlaneError
 
@@ -30,11 +29,11 @@ PUMP_SECONDS = 0.02
 CAPTURES_MAX = 8
 """Captures at a time."""
 
-CHUNK_BYTES_MAX = 256 * 1024
-"""Bytes of one notification."""
+READS_MAX = 8
+"""Parts that are fetched at a time, so that nobody else waits."""
 
 BACKLOG_BYTES_MAX = 4 * 2**20
-"""Bytes that wait for a client; frames beyond are left out, and counted."""
+"""Bytes that wait for a client; when there are more, frames wait in the data path's ring."""
 
 
 @dataclass
@@ -48,7 +47,6 @@ class FileMirror:
     tap: Tap | None = None
     file: BinaryIO | None = None
     state: str = "running"
-    frames: int = 0
     bytes: int = 0
     lost: int = 0
 
@@ -61,8 +59,6 @@ class Capture:
     session: Session
     ports: Sequence[str]
     tap: Tap
-    lost: int = 0
-    pending: list[bytes] = field(default_factory=list)
 
 
 class Mirrors:
@@ -103,7 +99,7 @@ class Mirrors:
             handle = self._controller.manager.live[switch].handle
             mirror.handle = handle
             mirror.tap = handle.tap(config.source, config.direction, config.snaplen)
-            self._write(mirror, _pcapng.header(config.source, config.snaplen))
+            self._write(mirror, mirror.tap.header())
         except (OSError, DataPlaneError) as error:
             mirror.state = f"failed: {error}"
             log.error("mirror %s of %s: %s", name, switch, error)
@@ -138,17 +134,17 @@ class Mirrors:
             self._pump_capture(capture)
 
     def _pump_file(self, mirror: FileMirror, tap: Tap) -> None:
-        index = {port: i for i, port in enumerate(mirror.config.source)}
         mirror.lost = tap.dropped()
         try:
-            for frame in tap.read():
-                data = _pcapng.packet(frame, index[frame.port])
+            for _ in range(READS_MAX):
+                data = tap.read()
+                if not data:
+                    break
                 if mirror.bytes + len(data) > mirror.config.limit:
                     mirror.state = "full"
                     self._end(mirror)
                     return
                 self._write(mirror, data)
-                mirror.frames += 1
             assert mirror.file is not None
             mirror.file.flush()
         except OSError as error:
@@ -182,32 +178,22 @@ class Mirrors:
         tap = live[switch].handle.tap(chosen, direction, snaplen)
         capture = Capture(next(self._numbers), session, chosen, tap)
         self._captures.append(capture)
-        self._send(capture, [_pcapng.header(chosen, snaplen)])
+        self._notify(capture, tap.header())
         return capture.id
 
     def _pump_capture(self, capture: Capture) -> None:
-        index = {port: i for i, port in enumerate(capture.ports)}
-        packets = [_pcapng.packet(frame, index[frame.port]) for frame in capture.tap.read()]
-        if capture.session.backlog > BACKLOG_BYTES_MAX:
-            capture.lost += len(packets)
-            return
-        self._send(capture, packets)
-
-    def _send(self, capture: Capture, packets: list[bytes]) -> None:
-        chunk: list[bytes] = []
-        size = 0
-        for data in packets:
-            if size + len(data) > CHUNK_BYTES_MAX:
-                self._notify(capture, b"".join(chunk))
-                chunk, size = [], 0
-            chunk.append(data)
-            size += len(data)
-        if chunk:
-            self._notify(capture, b"".join(chunk))
+        for _ in range(READS_MAX):
+            # What a slow client leaves in the ring is lost there, and counted.
+            if capture.session.backlog > BACKLOG_BYTES_MAX:
+                return
+            data = capture.tap.read()
+            if not data:
+                return
+            self._notify(capture, data)
 
     def _notify(self, capture: Capture, data: bytes) -> None:
-        lost = capture.lost + capture.tap.dropped()
-        capture.session.notify("capture", {"id": capture.id, "data": data, "lost": lost})
+        params = {"id": capture.id, "data": data, "lost": capture.tap.dropped()}
+        capture.session.notify("capture", params)
 
     def stop_capture(self, session: Session, number: int) -> None:
         """Ends a capture of that client.
@@ -248,7 +234,6 @@ class Mirrors:
                 direction=mirror.config.direction,
                 file=str(self._folder / mirror.config.file),
                 state=mirror.state,
-                frames=mirror.frames,
                 bytes=mirror.bytes,
                 lost=mirror.lost,
             )

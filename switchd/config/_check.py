@@ -128,6 +128,7 @@ class _Switch:
         for index, route in enumerate(switch.route):
             here = (*self.keys, "route", str(index))
             self._known([route.to], self.targets, (*here, "to"), "port or group")
+            self._known(route.hops, list(switch.port), (*here, "hops"), "port")
             if route.prefix in [other.prefix for other in switch.route[:index]]:
                 self.problems.add((*here, "prefix"), f"{route.prefix} is configured twice")
         if switch.route and switch.forwarding != "fib":

@@ -197,6 +197,8 @@ class Port:
     """ecn only: marking, in place of the profile's."""
     phantom: Phantom | None = None
     """A phantom queue behind the port; none when left out."""
+    mac: MacAddress | None = None
+    """Address of the router on this link, for `forwarding = "fib"`; the device's when left out."""
     floods: bool = True
     """Whether it takes part in flooding; in a fabric of several paths, only ports of a spanning
     tree may."""
@@ -250,12 +252,14 @@ class StaticAddress:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """A configured prefix, for `forwarding = "fib"`."""
+    """A configured prefix, for `forwarding = "fib"`; it goes over the kernel's."""
 
     prefix: Prefix
     """The prefix."""
     to: str
     """Port or group of the same switch."""
+    hops: Mapping[str, MacAddress] = field(default_factory=dict)
+    """Ethernet address of the next hop by port; a frame that leaves by another port is dropped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,8 +283,8 @@ class Switch:
     """A switch: ports that forward to one another."""
 
     forwarding: Literal["learned", "static", "fib"] = "learned"
-    """Learn where addresses are and flood to the unknown; know only `address`; or route as the
-    kernel's FIB of `netns` does."""
+    """Learn where addresses are and flood to the unknown; know only `address`; or, in addition,
+    route frames to its own addresses as the kernel's FIB of `netns` does."""
     netns: str = ""
     """fib only: namespace whose routes are followed; the daemon's own when empty."""
     profile: str = "ndp"
@@ -291,6 +295,8 @@ class Switch:
     """Size of a buffer; longer frames are dropped."""
     addresses: Annotated[int, Range(16, 1_048_576)] = 4096
     """Most Ethernet addresses, learned and configured."""
+    routes: Annotated[int, Range(16, 1_048_576)] = 4096
+    """fib only: most routes, configured and the kernel's; neighbours take one each."""
     aging: Picoseconds = Picoseconds(300 * 10**12)
     """A learned address is forgotten after this time without a frame."""
     seed: int = 1

@@ -233,6 +233,8 @@ class RouteRow:
     """Port or group."""
     ports: str
     """Ports that lead there."""
+    hops: str
+    """Next hops."""
     origin: str
     """configured or kernel."""
 
@@ -305,8 +307,6 @@ class MirrorRow:
     """Where to."""
     state: str
     """running, full, or why it is not."""
-    frames: int
-    """Written."""
     bytes: int
     """Written."""
     lost: int

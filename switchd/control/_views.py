@@ -255,9 +255,11 @@ def routes(controller: Controller) -> list[rows.RouteRow]:
         own = live.plan.forwarding.routes
         forwarding = live.forwarding(live.plan)
         members = {group.name: ", ".join(group.ports) for group in forwarding.groups}
-        for prefix, to in sorted(forwarding.routes.items(), key=lambda item: _order(item[0])):
+        for prefix, route in sorted(forwarding.routes.items(), key=lambda item: _order(item[0])):
             origin = "configured" if prefix in own else "kernel"
-            found.append(rows.RouteRow(name, prefix, to, members.get(to, to), origin))
+            hops = ", ".join(f"{mac} at {port}" for port, mac in route.hops.items())
+            ports = members.get(route.to, route.to)
+            found.append(rows.RouteRow(name, prefix, route.to, ports, hops, origin))
     return found
 
 

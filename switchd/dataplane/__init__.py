@@ -8,7 +8,6 @@ from switchd.dataplane._protocol import DataPlane as DataPlane
 from switchd.dataplane._protocol import DataPlaneError as DataPlaneError
 from switchd.dataplane._protocol import Depth as Depth
 from switchd.dataplane._protocol import Direction as Direction
-from switchd.dataplane._protocol import Frame as Frame
 from switchd.dataplane._protocol import Heartbeat as Heartbeat
 from switchd.dataplane._protocol import LinkState as LinkState
 from switchd.dataplane._protocol import PortReading as PortReading

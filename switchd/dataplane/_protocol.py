@@ -84,24 +84,14 @@ class AddressEntry:
     age_ns: int
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A mirrored frame."""
-
-    time_ns: int
-    """Of the wall clock."""
-    port: str
-    direction: Literal["rx", "tx"]
-    data: bytes
-    original_bytes: int
-    """Length before it was cut to the snap length."""
-
-
 class Tap(Protocol):
-    """Mirrored frames of some ports."""
+    """Mirrored frames of some ports, as pcapng."""
 
-    def read(self) -> Sequence[Frame]:
-        """Frames since the last call; never waits."""
+    def header(self) -> bytes:
+        """The beginning of a capture file."""
+
+    def read(self) -> bytes:
+        """Blocks with frames since the last call, some 100 KB at most; never waits."""
 
     def dropped(self) -> int:
         """Frames that were lost because they were not read in time."""

@@ -17,5 +17,6 @@ from switchd.plan._types import PhantomPlan as PhantomPlan
 from switchd.plan._types import Plan as Plan
 from switchd.plan._types import PortPlan as PortPlan
 from switchd.plan._types import QueuePlan as QueuePlan
+from switchd.plan._types import RoutePlan as RoutePlan
 from switchd.plan._types import SwitchPlan as SwitchPlan
 from switchd.plan._types import TrimPlan as TrimPlan

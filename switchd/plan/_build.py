@@ -18,6 +18,7 @@ from switchd.plan._types import (
     PhantomPlan,
     Plan,
     PortPlan,
+    RoutePlan,
     SwitchPlan,
     TrimPlan,
     Values,
@@ -65,6 +66,7 @@ def _switch(config: Config, name: str, problems: Problems) -> SwitchPlan:
         packets_max=switch.packets,
         frame_bytes_max=switch.frame,
         addresses_max=switch.addresses,
+        routes_max=switch.routes if switch.forwarding == "fib" else 0,
         aging_ns=switch.aging // 1000,
         forwarding=switch.forwarding,
         netns=switch.netns,
@@ -80,7 +82,8 @@ def _forwarding(switch: Switch) -> Forwarding:
         for name, group in switch.group.items()
     )
     addresses = {str(entry.mac): entry.to for entry in switch.address}
-    return Forwarding(groups, addresses, {str(entry.prefix): entry.to for entry in switch.route})
+    routes = {str(entry.prefix): RoutePlan(entry.to, dict(entry.hops)) for entry in switch.route}
+    return Forwarding(groups, addresses, routes)
 
 
 def _wire(switch: Switch, place: Spot) -> Values:
@@ -108,6 +111,7 @@ def _port(config: Config, switch: Switch, name: str, wire: Values, place: Spot) 
         trim=_trim(switch, port, wire),
         phantom=_phantom(port, place),
         faults=_faults(port),
+        mac=port.mac or "",
         floods=port.floods,
         enabled=port.enabled,
     )

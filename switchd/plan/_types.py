@@ -88,6 +88,8 @@ class PortPlan:
     trim: TrimPlan
     phantom: PhantomPlan | None
     faults: FaultsPlan
+    mac: str
+    """Of the router on this link; the device's when empty."""
     floods: bool
     enabled: bool
 
@@ -103,6 +105,16 @@ class GroupPlan:
 
 
 @dataclass(frozen=True)
+class RoutePlan:
+    """Where a prefix leads."""
+
+    to: str
+    """Port or group."""
+    hops: Mapping[str, str] = field(default_factory=dict)
+    """Port -> Ethernet address of the next hop there."""
+
+
+@dataclass(frozen=True)
 class BasePlan:
     """What a switch is made with; a change of it means to make it anew."""
 
@@ -110,6 +122,7 @@ class BasePlan:
     packets_max: int
     frame_bytes_max: int
     addresses_max: int
+    routes_max: int
     aging_ns: int
     forwarding: Literal["learned", "static", "fib"]
     netns: str
@@ -124,8 +137,8 @@ class Forwarding:
     groups: tuple[GroupPlan, ...] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Ethernet address -> port or group."""
-    routes: Mapping[str, str] = field(default_factory=dict)
-    """Prefix -> port or group."""
+    routes: Mapping[str, RoutePlan] = field(default_factory=dict)
+    """By prefix."""
 
 
 @dataclass(frozen=True)

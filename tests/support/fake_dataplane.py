@@ -10,7 +10,6 @@ from switchd.dataplane import (
     AddressEntry,
     DataPlaneError,
     Depth,
-    Frame,
     Heartbeat,
     PortReading,
     SwitchReading,
@@ -87,13 +86,15 @@ class FakeTap:
 
     ports: Sequence[str]
     snaplen: int
-    frames: list[Frame] = field(default_factory=list)
+    blocks: list[bytes] = field(default_factory=list)
     lost: int = 0
     closed: bool = False
 
-    def read(self) -> Sequence[Frame]:
-        frames, self.frames = self.frames, []
-        return frames
+    def header(self) -> bytes:
+        return b"<" + ",".join(self.ports).encode() + b">"
+
+    def read(self) -> bytes:
+        return self.blocks.pop(0) if self.blocks else b""
 
     def dropped(self) -> int:
         return self.lost
@@ -151,7 +152,10 @@ class FakeSwitch:
         names = {*self.ports, *(group.name for group in forwarding.groups)}
         for group in forwarding.groups:
             assert set(group.ports) <= set(self.ports)
-        assert {*forwarding.addresses.values(), *forwarding.routes.values()} <= names
+        assert {
+            *forwarding.addresses.values(),
+            *(r.to for r in forwarding.routes.values()),
+        } <= names
         self.forwarding = forwarding
 
     def set_link(self, name: str, *, up: bool) -> None:

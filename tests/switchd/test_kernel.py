@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ndpstack.testbed import why_unavailable
-from switchd._kernel import Kernel, KernelState, KernelWatcher, is_up, kernel_forwarding, prefix_of
+from switchd._kernel import (
+    Hop,
+    Kernel,
+    KernelState,
+    KernelWatcher,
+    is_up,
+    kernel_forwarding,
+    prefix_of,
+)
 from switchd.config import from_table
-from switchd.plan import Forwarding, GroupPlan, build_plan
+from switchd.plan import Forwarding, GroupPlan, RoutePlan, build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,25 +45,27 @@ SWITCH = {
 
 def test_routes_lead_to_the_ports_of_their_interfaces() -> None:
     plan = build_plan(from_table({"switch": {"a": SWITCH}}, Path("/")))["a"]
+    mac = "02:00:00:00:00:01"
     state = KernelState(
         routes={
-            "10.0.1.0/24": ("eth1",),
-            "10.0.2.0/24": ("eth1", "eth2"),
-            "10.0.3.0/24": ("eth1", "eth2"),
-            "10.0.4.0/24": ("eth2", "eth9"),
-            "10.0.5.0/24": ("eth3",),
-            "::/0": ("eth4",),
+            "10.0.1.0/24": (Hop("eth1", ""),),
+            "10.0.2.0/24": (Hop("eth1", "10.0.1.9"), Hop("eth2", "10.0.9.9")),
+            "10.0.3.0/24": (Hop("eth1", ""), Hop("eth2", "")),
+            "10.0.4.0/24": (Hop("eth2", ""), Hop("eth9", "")),
+            "10.0.5.0/24": (Hop("eth3", ""),),
+            "::/0": (Hop("eth4", ""),),
         },
-        neighbours={"02:00:00:00:00:01": "eth1", "02:00:00:00:00:09": "eth9"},
+        neighbours={Hop("eth1", "10.0.1.9"): mac, Hop("eth9", "10.0.9.1"): "02:00:00:00:00:09"},
     )
     assert kernel_forwarding(state, plan) == Forwarding(
         groups=(GroupPlan("kernel:0", "flow", ("p1", "p2"), 1),),
-        addresses={"02:00:00:00:00:01": "p1"},
+        addresses={mac: "p1"},
         routes={
-            "10.0.1.0/24": "p1",
-            "10.0.2.0/24": "kernel:0",
-            "10.0.3.0/24": "kernel:0",
-            "10.0.4.0/24": "p2",
+            "10.0.1.0/24": RoutePlan("p1"),
+            "10.0.2.0/24": RoutePlan("kernel:0", {"p1": mac}),
+            "10.0.3.0/24": RoutePlan("kernel:0"),
+            "10.0.4.0/24": RoutePlan("p2"),
+            "10.0.1.9/32": RoutePlan("p1", {"p1": mac}),
         },
     )
 
@@ -141,8 +151,9 @@ def test_the_kernel_is_followed(namespace: Namespace) -> None:
         namespace.ip("addr", "add", "10.9.0.1/24", "dev", "p1")
         namespace.ip("route", "add", "10.8.0.0/16", "via", "10.9.0.2")
         namespace.ip("neigh", "add", "10.9.0.2", "lladdr", "02:00:00:00:00:07", "dev", "p1")
-        wait_for(lambda: watcher.state.routes.get("10.8.0.0/16") == ("p1",))
-        wait_for(lambda: watcher.state.neighbours.get("02:00:00:00:00:07") == "p1")
+        wait_for(lambda: watcher.state.routes.get("10.8.0.0/16") == (Hop("p1", "10.9.0.2"),))
+        hop = Hop("p1", "10.9.0.2")
+        wait_for(lambda: watcher.state.neighbours.get(hop) == "02:00:00:00:00:07")
         namespace.ip("link", "del", "p1")
         wait_for(lambda: "p1" not in watcher.links)
         assert heard.links[-1][1] is False

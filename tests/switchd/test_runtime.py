@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from switchd.config import Table, from_table
 from switchd.dataplane import DataPlaneError
-from switchd.plan import Forwarding, GroupPlan, Plan, build_plan
+from switchd.plan import Forwarding, GroupPlan, Plan, RoutePlan, build_plan
 from switchd.runtime import Manager
 
 if TYPE_CHECKING:
@@ -212,10 +212,13 @@ def test_configured_routes_go_over_the_kernels() -> None:
     manager.apply(plan(a={"forwarding": "fib", "port": ports("p1", "p2"), "route": route}))
     kernel = Forwarding(
         groups=(GroupPlan("k0", "flow", ("p1", "p2"), 1),),
-        routes={"10.0.0.0/8": "p2", "10.1.0.0/16": "k0"},
+        routes={"10.0.0.0/8": RoutePlan("p2"), "10.1.0.0/16": RoutePlan("k0")},
     )
     manager.set_kernel_routes("a", kernel)
     manager.set_kernel_routes("nobody", kernel)
     forwarding = plane.switches["a"].forwarding
     assert forwarding is not None
-    assert forwarding.routes == {"10.0.0.0/8": "p1", "10.1.0.0/16": "k0"}
+    assert {prefix: route.to for prefix, route in forwarding.routes.items()} == {
+        "10.0.0.0/8": "p1",
+        "10.1.0.0/16": "k0",
+    }
