@@ -98,7 +98,7 @@ bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace has
 lint: dev ## ruff and mypy
 	ruff check .
 	ruff format --check .
-	mypy ndpstack switchd bindings tests docs/_tools
+	mypy ndpstack switchd bindings tests docs/_tools examples
 
 wheel: dev ## Build sdist and wheel as from a clean clone, and try the wheel in a fresh environment
 	$(BIN)/python -m pip install --quiet --group release

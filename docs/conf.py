@@ -10,10 +10,12 @@ from ndpstack import __version__
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_tools"))
 
+from make_api import write_api_page
 from make_operating import write_pages as write_operating_pages
 from make_reference import write_pages
 
 write_pages(HERE / "reference")
+write_api_page(HERE / "reference")
 write_operating_pages(HERE / "operating")
 
 project = "ndpstack"
