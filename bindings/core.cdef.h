@@ -130,12 +130,14 @@ struct nd_frame_config {
 };
 
 struct nd_frame_peer {
-	uint8_t source_mac[6];
 	uint8_t target_mac[6];
+	uint8_t source_mac[6];
 	uint8_t source[16];
 	uint8_t target[16];
 	uint16_t vlan;
 };
+
+struct nd_frame_template { ...; };
 
 struct nd_frame_trim {
 	uint32_t size;
@@ -148,14 +150,46 @@ enum nd_wire_error { ND_WIRE_OK, ... };
 
 struct nd_frame_config nd_frame_config_default(void);
 int nd_frame_config_check(const struct nd_frame_config *config, const char **why);
-uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
-			 const struct nd_packet *packet, uint8_t *out, uint32_t room);
+void nd_frame_prepare(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+		      struct nd_frame_template *template);
+uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
+			 uint8_t *out, uint32_t room);
 enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,
 		    struct nd_frame_peer *peer, struct nd_packet *packet);
 uint32_t nd_frame_trim(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
 		       const struct nd_frame_trim *trim);
 uint32_t nd_frame_bounce(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
 			 const struct nd_frame_trim *trim);
+
+struct nd_field {
+	const char *name;
+	const char *text;
+	uint32_t types;
+	uint16_t bit_offset;
+	uint16_t bit_width;
+	uint8_t repeat;
+	uint8_t bit_stride;
+	uint8_t protocol;
+	uint8_t view;
+};
+
+struct nd_field_value {
+	const char *field;
+	const char *name;
+	const char *text;
+	uint32_t value;
+	uint32_t protocol;
+};
+
+enum nd_field_view { ND_FIELD_DECIMAL, ND_FIELD_HEX, ND_FIELD_SIGNED, ND_FIELD_FLAGS, ND_FIELD_NAMED };
+
+extern const struct nd_field nd_fields[];
+extern const uint32_t nd_fields_count;
+extern const struct nd_field_value nd_field_values[];
+extern const uint32_t nd_field_values_count;
+uint32_t nd_field_type_base(uint8_t protocol);
+bool nd_field_get(const struct nd_field *field, uint32_t occurrence, const uint8_t *header,
+		  uint32_t bytes, uint64_t *value);
 
 /* ---- transport ---- */
 enum nd_command_kind {

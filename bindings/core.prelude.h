@@ -12,5 +12,6 @@
 #include "switch/control.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
+#include "wire/fields.h"
 #include "wire/frame.h"
 #include "wire/packet.h"

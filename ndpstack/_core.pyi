@@ -149,17 +149,38 @@ class nd_frame_config(Struct):
     homa_checksum: bool
 
 class nd_frame_peer(Struct):
-    source_mac: Pointer[int]
     target_mac: Pointer[int]
+    source_mac: Pointer[int]
     source: Pointer[int]
     target: Pointer[int]
     vlan: int
+
+class nd_frame_template(Struct):
+    ...
 
 class nd_frame_trim(Struct):
     size: int
     dscp: int
     pcp: int
     location: int
+
+class nd_field(Struct):
+    name: Pointer[bytes]
+    text: Pointer[bytes]
+    types: int
+    bit_offset: int
+    bit_width: int
+    repeat: int
+    bit_stride: int
+    protocol: int
+    view: int
+
+class nd_field_value(Struct):
+    field: Pointer[bytes]
+    name: Pointer[bytes]
+    text: Pointer[bytes]
+    value: int
+    protocol: int
 
 class nd_command(Struct):
     kind: int
@@ -816,7 +837,13 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_frame_peer *"], init: object = ...) -> nd_frame_peer: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_frame_template *"], init: object = ...) -> nd_frame_template: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_frame_trim *"], init: object = ...) -> nd_frame_trim: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_field *"], init: object = ...) -> nd_field: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_field_value *"], init: object = ...) -> nd_field_value: ...
     @overload
     def new(self, cdecl: Literal["struct nd_command *"], init: object = ...) -> nd_command: ...
     @overload
@@ -978,7 +1005,13 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_frame_peer[]"], init: object = ...) -> nd_frame_peer: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_frame_template[]"], init: object = ...) -> nd_frame_template: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_frame_trim[]"], init: object = ...) -> nd_frame_trim: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_field[]"], init: object = ...) -> nd_field: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_field_value[]"], init: object = ...) -> nd_field_value: ...
     @overload
     def new(self, cdecl: Literal["struct nd_command[]"], init: object = ...) -> nd_command: ...
     @overload
@@ -1158,7 +1191,13 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_frame_peer[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_frame_peer: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_frame_template[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_frame_template: ...
+    @overload
     def from_buffer(self, cdecl: Literal["struct nd_frame_trim[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_frame_trim: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_field[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_field: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_field_value[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_field_value: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_command[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_command: ...
     @overload
@@ -1360,6 +1399,15 @@ class Lib:
     ND_HOMA_ACK: Final[int]
     nd_wire_counters_table: Final[nd_counters_table]
     ND_WIRE_OK: Final[int]
+    ND_FIELD_DECIMAL: Final[int]
+    ND_FIELD_HEX: Final[int]
+    ND_FIELD_SIGNED: Final[int]
+    ND_FIELD_FLAGS: Final[int]
+    ND_FIELD_NAMED: Final[int]
+    nd_fields: Final[nd_field]
+    nd_fields_count: Final[int]
+    nd_field_values: Final[nd_field_value]
+    nd_field_values_count: Final[int]
     ND_COMMAND_LISTEN: Final[int]
     ND_COMMAND_UNLISTEN: Final[int]
     ND_COMMAND_CONNECT: Final[int]
@@ -1468,10 +1516,13 @@ class Lib:
     ND_WORKER_SPIN: Final[int]
     def nd_frame_config_default(self, ) -> nd_frame_config: ...
     def nd_frame_config_check(self, a0: nd_frame_config | Null, a1: Pointer[Pointer[bytes]] | Null, /) -> int: ...
-    def nd_frame_encode(self, a0: nd_frame_config | Null, a1: nd_frame_peer | Null, a2: nd_packet | Null, a3: Pointer[int] | Null, a4: int, /) -> int: ...
+    def nd_frame_prepare(self, a0: nd_frame_config | Null, a1: nd_frame_peer | Null, a2: nd_frame_template | Null, /) -> None: ...
+    def nd_frame_encode(self, a0: nd_frame_template | Null, a1: nd_packet | Null, a2: Pointer[int] | Null, a3: int, /) -> int: ...
     def nd_frame_decode(self, a0: nd_frame_config | Null, a1: Pointer[int] | Null, a2: int, a3: nd_frame_peer | Null, a4: nd_packet | Null, /) -> int: ...
     def nd_frame_trim(self, a0: nd_frame_config | Null, a1: Pointer[int] | Null, a2: int, a3: _nd_frame_trim | Null, /) -> int: ...
     def nd_frame_bounce(self, a0: nd_frame_config | Null, a1: Pointer[int] | Null, a2: int, a3: _nd_frame_trim | Null, /) -> int: ...
+    def nd_field_type_base(self, a0: int, /) -> int: ...
+    def nd_field_get(self, a0: nd_field | Null, a1: int, a2: Pointer[int] | Null, a3: int, a4: Pointer[int] | Null, /) -> bool: ...
     def nd_ndp_config_default(self, a0: int, a1: int, /) -> nd_ndp_config: ...
     def nd_ndp_usage(self, a0: CData, a1: _nd_ndp_usage | Null, /) -> None: ...
     def nd_homa_config_default(self, a0: int, a1: int, /) -> nd_homa_config: ...

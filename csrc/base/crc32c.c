@@ -133,5 +133,4 @@ uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes)
 {
 	return nd_crc32c_add_table(crc, data, bytes);
 }
-
 #endif

@@ -120,6 +120,17 @@ static bool have_blanks(struct nd_core *core, uint32_t batch)
 	return true;
 }
 
+/* Made when the first packet goes to a peer, and again when the way to it changes. */
+static const struct nd_frame_template *template_of(const struct nd_core *core,
+						   struct nd_peer *peer)
+{
+	if (ND_UNLIKELY(!peer->prepared)) {
+		nd_frame_prepare(&core->frame, &peer->frame, &peer->template);
+		peer->prepared = true;
+	}
+	return &peer->template;
+}
+
 static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_peer *peer = nd_peers_find(&core->peers, packet->target);
@@ -139,8 +150,7 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 		return;
 	}
 	blank = &port->blanks[port->blank_used];
-	blank->bytes = nd_frame_encode(&core->frame, &peer->frame, packet, blank->data,
-				       blank->room);
+	blank->bytes = nd_frame_encode(template_of(core, peer), packet, blank->data, blank->room);
 	if (ND_UNLIKELY(!blank->bytes)) {
 		core->counters.tx_unencodable++;
 		return;

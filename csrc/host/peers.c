@@ -184,6 +184,7 @@ void nd_peers_set_way(struct nd_peer *peer, uint8_t port, const uint8_t own_mac[
 	if (peer->way > way || peer->handle == ND_PEERS_SELF)
 		return;
 	peer->way = (uint8_t)way;
+	peer->prepared = false;
 	peer->port = port;
 	memcpy(peer->frame.source_mac, own_mac, 6);
 	memcpy(peer->frame.target_mac, mac, 6);

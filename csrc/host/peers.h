@@ -26,7 +26,9 @@ enum nd_peer_way {
 };
 
 struct nd_peer {
-	struct nd_frame_peer frame; /* ready to encode: from us to it */
+	struct nd_frame_peer frame; /* from us to it */
+	struct nd_frame_template template; /* ... ready to encode, once prepared */
+	bool prepared;
 	uint8_t port;               /* index of the port that leads to it */
 	uint8_t way;                /* enum nd_peer_way */
 	uint8_t lost;               /* NO_WAY: enum nd_stack_unreachable */

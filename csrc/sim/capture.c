@@ -191,13 +191,15 @@ void nd_capture_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_p
 	bool wanted = sim->capture->file && number == sim->config.probes.pcap_port;
 	struct nd_packet packet = *nd_sim_packet(sim, index);
 	struct nd_frame_peer peer = peer_of(&packet);
+	struct nd_frame_template template;
 	uint32_t bytes;
 
 	if (packet.protocol == ND_PROTO_OTHER || (!wanted && !sim->config.wire_check))
 		return;
 	/* The pointer is a flow's number: see state.h. Payload that is NULL is written as zeros. */
 	packet.payload = NULL;
-	bytes = nd_frame_encode(&sim->capture->config, &peer, &packet, sim->capture->frame,
+	nd_frame_prepare(&sim->capture->config, &peer, &template);
+	bytes = nd_frame_encode(&template, &packet, sim->capture->frame,
 				sizeof(sim->capture->frame));
 	if (wanted && bytes)
 		write_packet(sim, &packet, bytes, start);

@@ -101,12 +101,15 @@ bool nd_swarm_wire_pass(struct nd_swarm *swarm, uint32_t host, const struct nd_p
 {
 	struct nd_swarm_wire *wire = &swarm->wire;
 	struct nd_frame_peer peer = peer_of(swarm, in->source, in->target);
+	struct nd_frame_template template;
 	bool cut = damage == ND_SWARM_CUT && !(in->marks & ND_MARK_TRIMMED);
-	uint32_t bytes = nd_frame_encode(&wire->config, &peer, in, wire->frame, sizeof(wire->frame));
 	bool sound = damage != ND_SWARM_FLIPPED;
 	enum nd_wire_error error;
 	const char *wrong;
+	uint32_t bytes;
 
+	nd_frame_prepare(&wire->config, &peer, &template);
+	bytes = nd_frame_encode(&template, in, wire->frame, sizeof(wire->frame));
 	if (bytes == 0) {
 		nd_swarm_fail(swarm, "a packet of type %u cannot be encoded", in->type);
 		return false;

@@ -16,7 +16,7 @@
 
 static struct nd_ndp_config ndp_config;
 static struct nd_frame_config frame_config;
-static struct nd_frame_peer to_receiver;
+static struct nd_frame_template to_receiver;
 static struct nd_port *port;
 static void *engine;
 static nd_ns *pulls;
@@ -42,6 +42,7 @@ static void open_receiver(uint64_t link_bps, const char *name, int cpu)
 static void open_sender(uint64_t link_bps, const char *name)
 {
 	struct nd_port_config config = { .backend = ND_PORT_MEMORY, .name = name, .mtu = MTU };
+	struct nd_frame_peer peer = { .vlan = ND_ETH_VLAN_NONE };
 	struct nd_setup setup = { .seed = 2, .self = 0, .config = &ndp_config };
 	struct nd_error error;
 	const char *why;
@@ -49,9 +50,9 @@ static void open_sender(uint64_t link_bps, const char *name)
 
 	ndp_config = nd_ndp_config_default(link_bps, MTU);
 	frame_config = nd_frame_config_default();
-	to_receiver.vlan = ND_ETH_VLAN_NONE;
-	bench_address(to_receiver.source, 2);
-	bench_address(to_receiver.target, 1);
+	bench_address(peer.source, 2);
+	bench_address(peer.target, 1);
+	nd_frame_prepare(&frame_config, &peer, &to_receiver);
 	if (nd_ndp_config_check(&ndp_config, &why) < 0)
 		bench_fail("%s", why);
 	bytes = (nd_ndp_ops.bytes(&ndp_config) + 63) & ~(size_t)63;
@@ -117,8 +118,8 @@ static void transmit(void)
 	uint32_t room = nd_port_reserve(port, frames, BATCH), used = 0;
 
 	while (used < room && next_packet(&packet)) {
-		frames[used].bytes = nd_frame_encode(&frame_config, &to_receiver, &packet,
-						     frames[used].data, frames[used].room);
+		frames[used].bytes = nd_frame_encode(&to_receiver, &packet, frames[used].data,
+						     frames[used].room);
 		used++;
 	}
 	nd_port_commit(port, frames, used);

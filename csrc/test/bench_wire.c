@@ -15,6 +15,7 @@
 
 static struct nd_frame_config config;
 static struct nd_frame_peer peer, got;
+static struct nd_frame_template template;
 static struct nd_packet sent, packet;
 static uint8_t payload[1408], frame[2048];
 static uint32_t bytes;
@@ -23,7 +24,7 @@ static volatile uint32_t sink;
 static void encode(uint32_t i)
 {
 	sent.path = (uint16_t)i;
-	sink = nd_frame_encode(&config, &peer, &sent, frame, sizeof(frame));
+	sink = nd_frame_encode(&template, &sent, frame, sizeof(frame));
 }
 
 static void decode(uint32_t i)
@@ -62,7 +63,8 @@ static void set_up(const char *name)
 	peer = wire_peer(strchr(name, '6') ? WIRE_V6 : WIRE_V4);
 	sent = strstr(name, "homa") ? wire_homa_data(payload) : wire_ndp_data(payload);
 	sent.payload_bytes = data ? sizeof(payload) : 0;
-	bytes = nd_frame_encode(&config, &peer, &sent, frame, sizeof(frame));
+	nd_frame_prepare(&config, &peer, &template);
+	bytes = nd_frame_encode(&template, &sent, frame, sizeof(frame));
 }
 
 int main(int argc, char **argv)

@@ -31,7 +31,7 @@ static inline void begin(unsigned form)
 
 static inline uint32_t encode(const struct nd_packet *sent)
 {
-	bytes = nd_frame_encode(&config, &peer, sent, frame, sizeof(frame));
+	bytes = wire_encode(&config, &peer, sent, frame, sizeof(frame));
 	CHECK(bytes != 0);
 	return bytes;
 }

@@ -98,13 +98,37 @@ TEST(nd_frame_encode__needs_room)
 	struct nd_packet odd = wire_homa_control(0x19);
 
 	begin(WIRE_V6);
-	CHECK_EQ(nd_frame_encode(&config, &peer, &data, frame, 1102), 1102);
-	CHECK_EQ(nd_frame_encode(&config, &peer, &data, frame, 1101), 0);
-	CHECK_EQ(nd_frame_encode(&config, &peer, &odd, frame, sizeof(frame)), 0);
+	CHECK_EQ(wire_encode(&config, &peer, &data, frame, 1102), 1102);
+	CHECK_EQ(wire_encode(&config, &peer, &data, frame, 1101), 0);
+	CHECK_EQ(wire_encode(&config, &peer, &odd, frame, sizeof(frame)), 0);
 	data.payload_bytes = UINT16_MAX;
-	CHECK_EQ(nd_frame_encode(&config, &peer, &data, frame, 1u << 20), 0);
+	CHECK_EQ(wire_encode(&config, &peer, &data, frame, 1u << 20), 0);
 	data.protocol = ND_PROTO_OTHER;
-	CHECK_EQ(nd_frame_encode(&config, &peer, &data, frame, sizeof(frame)), 0);
+	CHECK_EQ(wire_encode(&config, &peer, &data, frame, sizeof(frame)), 0);
+}
+
+TEST(nd_frame_encode__one_template_for_any_packet)
+{
+	static uint8_t alone[2048];
+	struct nd_packet sent[] = { wire_ndp_data(payload), wire_ndp_control(ND_NDP_PULL),
+				    wire_homa_data(payload), wire_homa_control(ND_HOMA_GRANT),
+				    wire_homa_control(ND_HOMA_ACK) };
+	struct nd_frame_template template;
+
+	for (unsigned form = 0; form < WIRE_FORMS; form++) {
+		begin(form);
+		nd_frame_prepare(&config, &peer, &template);
+		memset(frame, 0xee, sizeof(frame));
+		for (unsigned i = 0; i < 2 * ND_ARRAY_SIZE(sent); i++) {
+			const struct nd_packet *one = &sent[i % ND_ARRAY_SIZE(sent)];
+
+			bytes = nd_frame_encode(&template, one, frame, sizeof(frame));
+			memset(alone, 0x11, sizeof(alone));
+			CHECK_EQ(wire_encode(&config, &peer, one, alone, sizeof(alone)), bytes);
+			CHECK_EQ(memcmp(frame, alone, bytes), 0);
+			CHECK_EQ(decode(), ND_WIRE_OK);
+		}
+	}
 }
 
 TEST(nd_frame_encode__path_is_the_source_port)
@@ -381,7 +405,7 @@ TEST(nd_frame_decode__longer_than_any_ip_packet)
 	struct nd_packet data = wire_ndp_data(payload);
 
 	begin(WIRE_V4);
-	nd_frame_encode(&config, &peer, &data, long_frame, sizeof(long_frame));
+	wire_encode(&config, &peer, &data, long_frame, sizeof(long_frame));
 	CHECK_EQ(nd_frame_decode(&config, long_frame, sizeof(long_frame), NULL, &packet),
 		 ND_WIRE_eth_oversize);
 	CHECK_EQ(packet.wire_bytes, UINT16_MAX);

@@ -161,8 +161,11 @@ static void send_ndp(unsigned from, unsigned to, uint32_t sequence, uint16_t pat
 		.path = path,
 		.ndp = { .connection = 7, .sequence = sequence, .message_bytes = PAYLOAD },
 	};
-	uint32_t bytes = nd_frame_encode(&sw->config.frame, peer_of(from, to), &packet, frame,
-					 sizeof(frame));
+	struct nd_frame_template template;
+	uint32_t bytes;
+
+	nd_frame_prepare(&sw->config.frame, peer_of(from, to), &template);
+	bytes = nd_frame_encode(&template, &packet, frame, sizeof(frame));
 
 	CHECK(bytes > PAYLOAD);
 	send_bytes(from, frame, bytes);

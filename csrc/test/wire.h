@@ -33,6 +33,17 @@ static inline struct nd_frame_peer wire_peer(enum wire_form form)
 	return peer;
 }
 
+/* One packet to a peer that nothing else is sent to. */
+static inline uint32_t wire_encode(const struct nd_frame_config *config,
+				   const struct nd_frame_peer *peer,
+				   const struct nd_packet *packet, uint8_t *out, uint32_t room)
+{
+	struct nd_frame_template template;
+
+	nd_frame_prepare(config, peer, &template);
+	return nd_frame_encode(&template, packet, out, room);
+}
+
 /* DATA of 1000 bytes at 5000 in a message of 9000; every field has a value of its own. */
 static inline struct nd_packet wire_ndp_data(const uint8_t *payload)
 {

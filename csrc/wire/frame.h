@@ -2,14 +2,15 @@
 /*
  * Whole frames: packet to bytes, bytes to packet, and what a switch does to bytes in place.
  *
- *	host:    bytes = nd_frame_encode(config, &peer, &packet, buffer, room);
+ *	host:    nd_frame_prepare(config, &peer, &template), once for each peer, then
+ *		 bytes = nd_frame_encode(&template, &packet, buffer, room);
  *		 error = nd_frame_decode(config, buffer, bytes, &peer, &packet);
  *	switch:  nd_frame_decode(config, buffer, bytes, NULL, &packet), then for the verdicts
  *		 nd_frame_trim(), nd_frame_bounce(), nd_frame_set_ce(), nd_frame_set_priority()
  *
  * DESIGN NOTES
  * 1. The handles in packet.source and packet.target belong to the driver. A frame has addresses:
- *    the driver maps the ones that decode returns, and keeps those of each peer ready for encode.
+ *    the driver maps the ones that decode returns, and keeps a template of each peer for encode.
  * 2. Not on the wire, and so not restored: next, source, target, and for control packets rank.
  *    packet.flow is made anew by decode, equal for all packets of a connection or RPC.
  * 3. A frame that is not ours, or not decodable, still decodes to an ND_PROTO_OTHER packet with
@@ -63,8 +64,8 @@ int nd_frame_config_check(const struct nd_frame_config *config, const char **why
 
 /* Who sends to whom. IP addresses are of one version; IPv4 is mapped: ::ffff:a.b.c.d. */
 struct nd_frame_peer {
+	uint8_t target_mac[6]; /* first, as on the wire: copied in one piece */
 	uint8_t source_mac[6];
-	uint8_t target_mac[6];
 	uint8_t source[16];
 	uint8_t target[16];
 	uint16_t vlan; /* id, or ND_ETH_VLAN_NONE */
@@ -77,12 +78,48 @@ struct nd_frame_peer {
 uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			   uint8_t protocol, uint8_t type);
 
+/* Ethernet with a tag, IPv6 and UDP, rounded up to what copies in whole words. */
+#define ND_FRAME_AROUND_MAX 72
+
+/* Traffic classes by packet.marks up to LAST_HOP (NDP DATA) or by priority and ECN (Homa). */
+#define ND_FRAME_CLASSES 32
+
+/* What is the same in all packets of one protocol to one peer. */
+struct nd_frame_around {
+	uint8_t bytes[ND_FRAME_AROUND_MAX]; /* up to the message; what differs is 0 */
+	uint8_t classes[ND_FRAME_CLASSES];
+	uint8_t control_classes[4]; /* NDP control, by ECN marks */
+	uint8_t pcp[8];             /* by priority */
+	uint64_t ip_word;           /* IPv6: first 8 bytes of the header, as a number */
+	uint64_t sum;               /* IPv4: checksum's sum over the header's last 16 bytes */
+	uint32_t bytes_max;         /* of a frame */
+	uint32_t check_seed;        /* of NDP's header check */
+	uint16_t port_first;
+	uint16_t port_count;
+	uint8_t network_at;
+	uint8_t transport_at;
+	uint8_t message_at;
+	bool v4;
+	bool tagged;
+	bool udp;
+	bool checksum; /* fill in Homa's */
+};
+
+struct nd_frame_template {
+	struct nd_frame_around ndp;
+	struct nd_frame_around homa;
+};
+
+/* Writes down once what nd_frame_encode() need not think about for each packet. */
+void nd_frame_prepare(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
+		      struct nd_frame_template *template);
+
 /*
  * Writes the frame and returns its length, or 0 when it does not fit in room or in an IP packet.
  * A trimmed packet is written as its header; payload that is NULL, as zeros.
  */
-uint32_t nd_frame_encode(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
-			 const struct nd_packet *packet, uint8_t *out, uint32_t room);
+uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
+			 uint8_t *out, uint32_t room);
 
 /*
  * Reads a frame. The payload points into it. peer may be NULL; it is set for packets of ours. Any

@@ -2,31 +2,10 @@
 /* Homa's headers to and from bytes, as HomaModule has them: see docs/protocol-homa.md. */
 #include "wire/homa.h"
 
-#include "wire/bytes.h"
 #include "wire/checksum.h"
-#include "wire/packet.h"
+#include "wire/homa_codec.h"
 
-/* The common header; it is shaped like TCP's. */
-#define AT_SEQUENCE 4u
-#define AT_SPEAKER 8u
-#define AT_TYPE 11u
-#define AT_CHECKSUM 16u
-#define AT_SENDER_ID 20u
-
-/* Bytes 12 to 19: header length, SYN and RST, window, checksum, urgent pointer. */
-#define SHAPE_DATA UINT64_C(0xe00600000000b97d)
-#define SHAPE_CONTROL UINT64_C(0x500600000000b97d)
 #define PROTOCOL_TCP 6
-
-/* DATA */
-#define AT_MESSAGE_BYTES 28u
-#define AT_INCOMING 32u
-#define AT_ACK_ID 36u
-#define AT_ACK_PORT 44u
-#define AT_DATA_CUTOFF_VERSION 46u
-#define AT_RETRANSMIT 48u
-#define AT_SEGMENT_OFFSET 52u
-#define OFFSET_IN_SEQUENCE UINT32_MAX
 
 /* GRANT, RESEND */
 #define AT_OFFSET 28u
@@ -66,15 +45,6 @@ uint32_t nd_homa_header_bytes(uint8_t type)
 	return index < ND_ARRAY_SIZE(sizes) ? sizes[index].sent : 0;
 }
 
-static void encode_data(const struct nd_homa_header *header, uint8_t *out)
-{
-	nd_put_u64(out + AT_MESSAGE_BYTES, (uint64_t)header->message_bytes << 32 | header->length);
-	nd_put_u64(out + AT_ACK_ID, header->ack_count ? header->ack_ids[0] : 0);
-	nd_put_u32(out + AT_ACK_PORT, (uint32_t)(header->ack_count ? header->ack_ports[0] : 0) << 16 |
-					      header->cutoff_version);
-	nd_put_u64(out + AT_RETRANSMIT, (uint64_t)header->retransmit << 56 | header->offset);
-}
-
 static void encode_acks(const struct nd_homa_header *header, uint8_t *out)
 {
 	uint32_t count = nd_min_u32(header->ack_count, ND_HOMA_ACKS_MAX);
@@ -94,10 +64,11 @@ static void encode_cutoffs(const struct nd_homa_header *header, uint8_t *out)
 	nd_put_u16(out + AT_CUTOFF_VERSION, header->cutoff_version);
 }
 
-static void encode_body(const struct nd_packet *packet, uint8_t *out)
+void nd_homa_put_control(const struct nd_packet *packet, uint8_t *out)
 {
 	const struct nd_homa_header *header = &packet->homa;
 
+	nd_homa_put_common(packet, 0, ND_HOMA_SHAPE_CONTROL, out);
 	switch (packet->type) {
 	case ND_HOMA_GRANT:
 		nd_put_u32(out + AT_OFFSET, header->offset);
@@ -121,44 +92,11 @@ static void encode_body(const struct nd_packet *packet, uint8_t *out)
 
 uint32_t nd_homa_encode(const struct nd_packet *packet, uint8_t *out)
 {
-	const struct nd_homa_header *header = &packet->homa;
-	bool data = packet->type == ND_HOMA_DATA;
-
-	/* Before the second sequence field existed, this one was all there was. */
-	nd_put_u64(out, (uint64_t)header->source_port << 48 | (uint64_t)header->target_port << 32 |
-				(data ? header->offset : 0));
-	nd_put_u32(out + AT_SPEAKER, (uint32_t)header->speaker << 24 |
-					     (uint32_t)header->note << 16 | packet->type);
-	nd_put_u64(out + AT_TYPE + 1, data ? SHAPE_DATA : SHAPE_CONTROL);
-	nd_put_u64(out + AT_SENDER_ID, header->sender_id);
-	if (data)
-		encode_data(header, out);
+	if (packet->type == ND_HOMA_DATA)
+		nd_homa_put_data(packet, out);
 	else
-		encode_body(packet, out);
+		nd_homa_put_control(packet, out);
 	return nd_homa_header_bytes(packet->type);
-}
-
-static enum nd_wire_error decode_data(const uint8_t *in, uint32_t bytes, struct nd_packet *packet)
-{
-	struct nd_homa_header *header = &packet->homa;
-	uint64_t lengths = nd_get_u64(in + AT_MESSAGE_BYTES);
-	uint32_t offset = nd_get_u32(in + AT_SEGMENT_OFFSET);
-
-	header->message_bytes = (uint32_t)(lengths >> 32);
-	header->length = (uint32_t)lengths;
-	header->ack_ids[0] = nd_get_u64(in + AT_ACK_ID);
-	header->ack_ports[0] = nd_get_u16(in + AT_ACK_PORT);
-	header->ack_count = header->ack_ids[0] != 0;
-	header->cutoff_version = nd_get_u16(in + AT_DATA_CUTOFF_VERSION);
-	header->retransmit = in[AT_RETRANSMIT];
-	header->offset = offset != OFFSET_IN_SEQUENCE ? offset : nd_get_u32(in + AT_SEQUENCE);
-	packet->payload_bytes = (uint16_t)(bytes - ND_HOMA_DATA_BYTES);
-	packet->payload = packet->payload_bytes ? in + ND_HOMA_DATA_BYTES : NULL;
-	packet->header_bytes = (uint16_t)bytes;
-	packet->rank = header->message_bytes - header->offset;
-	if (ND_UNLIKELY((uint64_t)header->offset + packet->payload_bytes > header->message_bytes))
-		return ND_WIRE_homa_message_end;
-	return ND_WIRE_OK;
 }
 
 static enum nd_wire_error decode_acks(const uint8_t *in, struct nd_homa_header *header)
@@ -180,11 +118,16 @@ static void decode_cutoffs(const uint8_t *in, struct nd_homa_header *header)
 	header->cutoff_version = nd_get_u16(in + AT_CUTOFF_VERSION);
 }
 
-static enum nd_wire_error decode_control(const uint8_t *in, uint32_t bytes,
-					 struct nd_packet *packet)
+enum nd_wire_error nd_homa_take_control(const uint8_t *in, uint32_t bytes,
+					struct nd_packet *packet)
 {
 	struct nd_homa_header *header = &packet->homa;
+	uint32_t index = (uint32_t)packet->type - ND_HOMA_DATA;
 
+	if (ND_UNLIKELY(index >= ND_ARRAY_SIZE(sizes)))
+		return ND_WIRE_homa_type;
+	if (ND_UNLIKELY(bytes < sizes[index].least))
+		return ND_WIRE_homa_short;
 	packet->marks |= ND_MARK_CONTROL;
 	switch (packet->type) {
 	case ND_HOMA_GRANT:
@@ -210,32 +153,7 @@ static enum nd_wire_error decode_control(const uint8_t *in, uint32_t bytes,
 
 enum nd_wire_error nd_homa_decode(const uint8_t *in, uint32_t bytes, struct nd_packet *packet)
 {
-	uint32_t index;
-
-	if (ND_UNLIKELY(bytes < ND_HOMA_COMMON_BYTES))
-		return ND_WIRE_homa_short;
-	index = (uint32_t)in[AT_TYPE] - ND_HOMA_DATA;
-	if (ND_UNLIKELY(index >= ND_ARRAY_SIZE(sizes)))
-		return ND_WIRE_homa_type;
-	if (ND_UNLIKELY(bytes < sizes[index].least))
-		return ND_WIRE_homa_short;
-	packet->type = in[AT_TYPE];
-	packet->flags = 0;
-	packet->rank = 0;
-	packet->path = 0;
-	packet->payload_bytes = 0;
-	packet->payload = NULL;
-	packet->header_bytes = (uint16_t)bytes;
-	packet->homa = (struct nd_homa_header){
-		.sender_id = nd_get_u64(in + AT_SENDER_ID),
-		.source_port = nd_get_u16(in),
-		.target_port = nd_get_u16(in + 2),
-		.speaker = in[AT_SPEAKER],
-		.note = in[AT_SPEAKER + 1],
-	};
-	if (ND_LIKELY(packet->type == ND_HOMA_DATA))
-		return decode_data(in, bytes, packet);
-	return decode_control(in, bytes, packet);
+	return nd_homa_take(in, bytes, packet);
 }
 
 void nd_homa_fill_checksum(uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
@@ -247,7 +165,7 @@ void nd_homa_fill_checksum(uint8_t *packet, uint32_t bytes, const uint8_t *addre
 	/* 0xffff counts the same as 0, which means "not filled in". */
 	if (checksum == 0)
 		checksum = UINT16_MAX;
-	memcpy(packet + AT_CHECKSUM, &checksum, sizeof(checksum));
+	memcpy(packet + ND_HOMA_CHECKSUM_AT, &checksum, sizeof(checksum));
 }
 
 bool nd_homa_checksum_holds(const uint8_t *packet, uint32_t bytes, const uint8_t *addresses,
@@ -255,6 +173,6 @@ bool nd_homa_checksum_holds(const uint8_t *packet, uint32_t bytes, const uint8_t
 {
 	uint64_t sum = nd_checksum_pseudo(addresses, address_bytes, PROTOCOL_TCP, bytes);
 
-	return nd_get_u16(packet + AT_CHECKSUM) == 0 ||
+	return nd_get_u16(packet + ND_HOMA_CHECKSUM_AT) == 0 ||
 	       nd_checksum_fold(nd_checksum_add(sum, packet, bytes)) == UINT16_MAX;
 }

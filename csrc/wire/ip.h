@@ -13,6 +13,9 @@
 #define ND_IPV4_BYTES 20u
 #define ND_IPV4_CLASS_AT 1u
 #define ND_IPV4_LENGTH_AT 2u
+#define ND_IPV4_FRAGMENT_AT 6u
+#define ND_IPV4_FRAGMENT_MASK 0x3fff /* more fragments, or an offset */
+#define ND_IPV4_PROTOCOL_AT 9u
 #define ND_IPV4_CHECKSUM_AT 10u
 #define ND_IPV4_ADDRESSES_AT 12u
 #define ND_IPV6_BYTES 40u
@@ -99,10 +102,10 @@ static inline enum nd_wire_error nd_ipv4_decode(const uint8_t *in, uint32_t room
 	*ip = (struct nd_ip){
 		.bytes = (uint16_t)(word >> 54 & 0x3c),
 		.version = 4,
-		.protocol = in[9],
+		.protocol = in[ND_IPV4_PROTOCOL_AT],
 		.traffic_class = (uint8_t)(word >> 48),
 		.hop_limit = in[8],
-		.fragment = word & 0x3fff, /* more fragments, or an offset */
+		.fragment = word & ND_IPV4_FRAGMENT_MASK,
 	};
 	if (ND_UNLIKELY(ip->bytes < ND_IPV4_BYTES || total < ip->bytes))
 		return ND_WIRE_ip_header;

@@ -58,7 +58,9 @@ def ndp_data(draw: Callable[[st.SearchStrategy[int]], int]) -> tuple[nd_packet, 
 def encode(packet: nd_packet, ends: nd_frame_peer) -> bytearray:
     """The frame."""
     frame = ffi.new("uint8_t[]", ROOM)
-    length = lib.nd_frame_encode(CONFIG, ends, packet, frame, ROOM)
+    template = ffi.new("struct nd_frame_template *")
+    lib.nd_frame_prepare(CONFIG, ends, template)
+    length = lib.nd_frame_encode(template, packet, frame, ROOM)
     assert length > 0
     return bytearray(ffi.buffer(frame, length)[:])
 

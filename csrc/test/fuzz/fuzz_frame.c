@@ -31,7 +31,7 @@ static void check_again(const struct nd_frame_config *config, const struct nd_fr
 	static uint8_t frame[UINT16_MAX];
 	struct nd_frame_peer again_peer;
 	struct nd_packet again;
-	uint32_t bytes = nd_frame_encode(config, peer, packet, frame, sizeof(frame));
+	uint32_t bytes = wire_encode(config, peer, packet, frame, sizeof(frame));
 
 	FUZZ_CHECK(bytes != 0);
 	FUZZ_CHECK(nd_frame_decode(config, frame, bytes, &again_peer, &again) == ND_WIRE_OK);

@@ -41,7 +41,7 @@ static int write_packet(const char *name, const struct nd_packet *packet, unsign
 
 	config.homa_in_udp = form >= WIRE_FORMS;
 	frame[0] = (uint8_t)(8 + form);
-	bytes = nd_frame_encode(&config, &peer, packet, frame + 1, sizeof(frame) - 1);
+	bytes = wire_encode(&config, &peer, packet, frame + 1, sizeof(frame) - 1);
 	if (packet->protocol == ND_PROTO_NDP || config.homa_in_udp)
 		skip += 8;
 	error = write_seed("fuzz_frame", name, form, frame, bytes + 1);
