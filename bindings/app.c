@@ -377,6 +377,39 @@ int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port
 	return code;
 }
 
+int nd_app_resolver(struct nd_app *app)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_resolver(app->stack);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_unresolved(struct nd_app *app, uint8_t *addresses, uint32_t limit)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_unresolved(app->stack, (uint8_t(*)[16])addresses, limit);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_lose_peer(struct nd_app *app, const uint8_t address[16], uint32_t reason)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_lose_peer(app->stack, address, (enum nd_stack_unreachable)reason);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
 int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit)
 {

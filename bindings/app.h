@@ -75,6 +75,9 @@ uint32_t nd_app_held(struct nd_app *app);
 /* The functions of ndpstack.h of these names; -EBADF when closed. */
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
 		    const uint8_t mac[6]);
+int nd_app_resolver(struct nd_app *app);
+int nd_app_unresolved(struct nd_app *app, uint8_t *addresses, uint32_t limit);
+int nd_app_lose_peer(struct nd_app *app, const uint8_t address[16], uint32_t reason);
 int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,

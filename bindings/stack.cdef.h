@@ -71,11 +71,17 @@ struct nd_stack_config {
 	int cpu;
 	uint64_t seed;
 	const char *service;
+	int service_socket;
 	struct nd_stack_channel_config channel;
 	...;
 };
 
-const char *nd_stack_unreachable_text(int reason);
+enum nd_stack_unreachable {
+	ND_UNREACHABLE_UNKNOWN, ND_UNREACHABLE_NO_ROUTE, ND_UNREACHABLE_OTHER_INTERFACE,
+	ND_UNREACHABLE_NO_NEIGHBOUR, ND_UNREACHABLE_REFUSED, ND_UNREACHABLE_NO_ANSWER,
+	ND_UNREACHABLE_NO_ADDRESS, ND_UNREACHABLE_PEERS_FULL, ND_UNREACHABLE_SELF,
+};
+const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason);
 
 struct nd_app;
 struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
@@ -98,6 +104,9 @@ int nd_app_descriptor(const struct nd_app *app);
 uint32_t nd_app_held(struct nd_app *app);
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
 		    const uint8_t mac[6]);
+int nd_app_resolver(struct nd_app *app);
+int nd_app_unresolved(struct nd_app *app, uint8_t *addresses, uint32_t limit);
+int nd_app_lose_peer(struct nd_app *app, const uint8_t address[16], uint32_t reason);
 int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,

@@ -681,6 +681,7 @@ class nd_stack_config(Struct):
     cpu: int
     seed: int
     service: Pointer[bytes]
+    service_socket: int
     channel: nd_stack_channel_config
 
 class nd_app(Struct):
@@ -1504,6 +1505,15 @@ class Lib:
     ND_STACK_GROUP_NDP: Final[int]
     ND_STACK_GROUP_HOMA: Final[int]
     ND_STACK_GROUP_PORT: Final[int]
+    ND_UNREACHABLE_UNKNOWN: Final[int]
+    ND_UNREACHABLE_NO_ROUTE: Final[int]
+    ND_UNREACHABLE_OTHER_INTERFACE: Final[int]
+    ND_UNREACHABLE_NO_NEIGHBOUR: Final[int]
+    ND_UNREACHABLE_REFUSED: Final[int]
+    ND_UNREACHABLE_NO_ANSWER: Final[int]
+    ND_UNREACHABLE_NO_ADDRESS: Final[int]
+    ND_UNREACHABLE_PEERS_FULL: Final[int]
+    ND_UNREACHABLE_SELF: Final[int]
     ND_ECMP_RANDOM: Final[int]
     ND_ECMP_ROUND_ROBIN: Final[int]
     ND_ECMP_FLOW: Final[int]
@@ -1642,6 +1652,9 @@ class Lib:
     def nd_app_descriptor(self, a0: nd_app | Null, /) -> int: ...
     def nd_app_held(self, a0: nd_app | Null, /) -> int: ...
     def nd_app_set_peer(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: int, a3: Pointer[int] | Null, /) -> int: ...
+    def nd_app_resolver(self, a0: nd_app | Null, /) -> int: ...
+    def nd_app_unresolved(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: int, /) -> int: ...
+    def nd_app_lose_peer(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: int, /) -> int: ...
     def nd_app_counters(self, a0: nd_app | Null, a1: int, a2: int, a3: Pointer[nd_counters_table] | Null, a4: Pointer[int] | Null, a5: int, /) -> int: ...
     def nd_app_port_state(self, a0: nd_app | Null, a1: int, a2: Pointer[int] | Null, a3: Pointer[bytes] | bytes | Null, a4: nd_error | Null, /) -> int: ...
     def nd_app_audit(self, a0: nd_app | Null, /) -> Pointer[bytes]: ...

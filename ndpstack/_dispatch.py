@@ -34,7 +34,7 @@ SLICE_NS: Final = 50_000_000
 ROOM_RETRY_S: Final = 0.0005
 """A full ring makes no event when it empties, so a sender looks again this often."""
 
-CORE_PATIENCE_S: Final = 5.0
+CORE_PATIENCE_S: Final = 8.0
 """The core answers within microseconds, or it is gone."""
 
 FOLLOW_NS: Final = 1_000_000_000

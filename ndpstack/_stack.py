@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 from ndpstack import _core
 from ndpstack._address import Peer, pack, unpack
 from ndpstack._dispatch import Dispatcher
+from ndpstack._resolver import Resolver, follow_kernel
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class StackConfig:
     """Of all random choices; 0: from the system."""
     service: str | None = None
     """Name by which other processes attach to this core."""
+    service_socket: int | None = None
+    """Descriptor of a socket that listens for it already (socket activation)."""
     peers_max: int = 0
     """Addresses known at once; 0: 16384."""
     send_bytes: int = 0
@@ -107,7 +110,8 @@ class StackConfig:
     force: bool = False
     """xdp: use even the interface of the default route."""
     neighbours: tuple[tuple[str, str], ...] = ()
-    """IP and MAC addresses of hosts on the link, for interfaces without a resolver."""
+    """IP and MAC addresses of hosts on the link. When some are given, they are all there are;
+    otherwise xdp and packet stacks follow the kernel's routes and neighbours."""
 
 
 class PortState(NamedTuple):
@@ -140,6 +144,7 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     raw.channel.send_bytes, raw.channel.receive_bytes = config.send_bytes, config.receive_bytes
     if config.service is not None:
         raw.service = _string(config.service, keep)
+        raw.service_socket = config.service_socket or 0
     return raw
 
 
@@ -187,12 +192,16 @@ class Stack:
         ValueError: An address is none.
     """
 
+    _resolver: Resolver | None = None
+
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
         error = ffi.new("struct nd_error *")
         app = lib.nd_app_open(_fill(config, keep), error)
         self._begin(app, error, config.name, config.address)
         self._neighbours(config)
+        if config.backend in ("xdp", "packet") and not config.neighbours:
+            self._resolver = follow_kernel(self.dispatcher.app, config.name, config.netns)
 
     def _begin(
         self, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None
@@ -359,6 +368,8 @@ class Stack:
         if self._closed:
             return
         self._closed = True
+        if self._resolver is not None:
+            self._resolver.close()
         try:
             if drain and not self.dispatcher.ended:
                 self.drain(drain)

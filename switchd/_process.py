@@ -1,17 +1,13 @@
-"""The daemon as a process: systemd's notifications, and the rights that it keeps."""
+"""The daemon as a process: the rights that it keeps."""
 
 from __future__ import annotations
 
 import ctypes
 import grp
-import logging
 import os
 import pwd
-import socket
 
 from ndpstack._errors import UserError
-
-log = logging.getLogger("switchd")
 
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_BPF = 12, 13, 21, 39
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
@@ -33,30 +29,6 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _CAPABILITIES_MAX = 63
 
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-def notify(*lines: str) -> bool:
-    """Tells systemd; False when nobody listens."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if not address:
-        return False
-    if address.startswith("@"):
-        address = "\0" + address[1:]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
-        try:
-            sock.sendto("\n".join(lines).encode(), address)
-        except OSError as error:
-            log.warning("systemd does not listen: %s", error)
-            return False
-    return True
-
-
-def watchdog_seconds() -> float | None:
-    """How often systemd wants to hear from us; None when it does not."""
-    usec, pid = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID", "")
-    if not usec.isdecimal() or (pid and pid != str(os.getpid())):
-        return None
-    return int(usec) / 1e6
 
 
 class _Header(ctypes.Structure):

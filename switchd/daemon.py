@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ndpstack import __version__
+from ndpstack import __version__, _logs
 from ndpstack._errors import UserError
-from switchd import _logs
+from ndpstack._systemd import notify, watchdog_seconds
 from switchd._controller import Controller
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
 from switchd._mirrors import PUMP_SECONDS, Mirrors
-from switchd._process import drop_privileges, notify, watchdog_seconds
+from switchd._process import drop_privileges
 from switchd.config import Config, ConfigError, Loaded, load
 from switchd.control import Api, Limits, Server
 from switchd.hosts import HOST_LIMITS, HostService
@@ -32,6 +32,7 @@ from switchd.runtime import Manager
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from switchd.config import Daemon as DaemonSettings
     from switchd.dataplane import DataPlane
     from switchd.plan import Forwarding, Opening, SwitchPlan
 
@@ -158,7 +159,7 @@ class Daemon:
     def _configured(self) -> None:
         """Another configuration is in force."""
         config = self.controller.config
-        _logs.configure(config.daemon)
+        configure_logs(config.daemon)
         self._namespaces = namespaces(config)
         self.mirrors.configure()
         self._spawn(self._follow_namespaces)
@@ -241,6 +242,12 @@ class Daemon:
             await asyncio.sleep(min(wanted / 3 if wanted else 1.0, 1.0))
 
 
+def configure_logs(daemon: DaemonSettings) -> None:
+    """Levels and form as the configuration says, of this process's own and of the library's."""
+    for name in ("switchd", "ndpstack"):
+        _logs.configure(name, daemon.log, as_json=daemon.log_format == "json")
+
+
 def control_limits(config: Config) -> Limits:
     """Of the control socket."""
     daemon = config.daemon
@@ -284,7 +291,7 @@ async def serve(daemon: Daemon) -> None:
 
 def run(path: Path, loaded: Loaded) -> int:
     """Runs the daemon."""
-    _logs.configure(loaded.config.daemon)
+    configure_logs(loaded.config.daemon)
     prepare(loaded.config)
     try:
         import uvloop

@@ -35,6 +35,7 @@ class CommandModule(Protocol):
 COMMANDS: dict[str, Command] = {
     "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
     "run": Command("ndpstack.cli._run", "Run a scenario and report what happened"),
+    "host": Command("ndpstack.cli._host", "The host service that applications share"),
     "lab": Command("ndpstack.cli._lab", "Hosts and switches in network namespaces"),
     "sweep": Command("ndpstack.cli._sweep", "Run a scenario at many points, in processes"),
     "reproduce": Command(

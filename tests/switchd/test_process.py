@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from switchd import _logs
+from ndpstack import _logs
+from ndpstack._systemd import notify, watchdog_seconds
 from switchd._baselines import since
-from switchd._process import KEPT, notify, permitted, watchdog_seconds
+from switchd._process import KEPT, permitted
 
 if TYPE_CHECKING:
     from pathlib import Path

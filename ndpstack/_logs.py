@@ -1,4 +1,4 @@
-"""Logs: to stderr, as journald likes them, with levels that change while the daemon runs."""
+"""Logs of services: to stderr, as journald likes them, with levels that may change later."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import logging
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from switchd.config import Daemon
 
 NOTICE = 25
 """Between info and warning: configuration was applied."""
@@ -81,16 +77,14 @@ class RateLimit(logging.Filter):
         return count < BURST
 
 
-def configure(daemon: Daemon) -> None:
-    """Sets levels and form as the configuration says."""
+def configure(name: str, level: str, *, as_json: bool) -> None:
+    """Sets level and form of the logger of this name and of those below it."""
     logging.addLevelName(NOTICE, "NOTICE")
-    root = logging.getLogger("switchd")
-    root.setLevel(daemon.log.upper())
+    root = logging.getLogger(name)
+    root.setLevel(level.upper())
     root.propagate = False
     handler = logging.StreamHandler(sys.stderr)
     journal = "JOURNAL_STREAM" in os.environ
-    handler.setFormatter(
-        JsonFormatter() if daemon.log_format == "json" else TextFormatter(journal=journal)
-    )
+    handler.setFormatter(JsonFormatter() if as_json else TextFormatter(journal=journal))
     handler.addFilter(RateLimit())
     root.handlers[:] = [handler]

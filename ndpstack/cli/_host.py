@@ -1,0 +1,81 @@
+"""`ndpstack host`: the host service that the applications of a machine share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast, get_args
+
+from ndpstack import _logs
+from ndpstack._stack import Backend, Profile
+from ndpstack.cli._exit import Exit
+from ndpstack.host import HostService, ServiceConfig, read_status
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    run = verbs.add_parser("run", help="serve until SIGTERM")
+    run.add_argument("--interface", metavar="IF", help="default: the only one with an address")
+    run.add_argument("--backend", choices=get_args(Backend)[:2], default="xdp")
+    run.add_argument("--profile", choices=get_args(Profile), default="adaptive")
+    run.add_argument("--netns", metavar="NAME", help="network namespace to live in")
+    run.add_argument("--cpu", type=int, metavar="N", help="CPU of the core's thread")
+    run.add_argument(
+        "--force", action="store_true", help="use even the interface of the default route"
+    )
+    run.add_argument("--log", choices=("debug", "info", "warning", "error"), default="info")
+    run.add_argument("--json-log", action="store_true", help="log one JSON object a line")
+    status = verbs.add_parser("status", help="what a running host service does")
+    status.add_argument("--json", action="store_true", help="print one JSON document")
+    for verb in (run, status):
+        verb.add_argument(
+            "--service", metavar="NAME", default="host",
+            help="what applications attach by: a name, or the path of a socket",
+        )  # fmt: skip
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    _logs.configure("ndpstack", arguments.log, as_json=arguments.json_log)
+    config = ServiceConfig(
+        interface=arguments.interface,
+        service=arguments.service,
+        backend=arguments.backend,
+        profile=arguments.profile,
+        namespace=arguments.netns,
+        force=arguments.force,
+        cpu=arguments.cpu,
+    )
+    with HostService(config) as service:
+        service.serve()
+    return Exit.OK
+
+
+def _print(status: Mapping[str, object]) -> None:
+    port = cast("Mapping[str, str]", status["port"])
+    note = f"; {port['note']}" if port["note"] else ""
+    addresses = ", ".join(cast("list[str]", status["addresses"]))
+    print(f"service       {status['service']} (pid {status['pid']}, up {status['uptime_s']} s)")
+    print(f"interface     {status['interface']}, {port['state']}, {port['mode']}{note}")
+    print(f"addresses     {addresses}")
+    print(f"applications  {status['applications']}")
+    counters = cast("Mapping[str, Mapping[str, int]]", status["counters"])
+    for group, values in counters.items():
+        for name, value in values.items():
+            if value:
+                print(f"{group + '.' + name:<32} {value}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs the service, or prints what a running one does."""
+    if arguments.verb == "run":
+        return _run(arguments)
+    status = read_status(arguments.service)
+    if arguments.json:
+        print(json.dumps(status))
+    else:
+        _print(status)
+    return Exit.OK

@@ -1,0 +1,257 @@
+"""The host service as a process: opens a core on an interface and serves until it is told to end.
+
+A core that stops takes its sockets along and leaves nothing behind, however it ended: the filter
+hangs on a BPF link, the service's name is abstract or is taken over, memory is anonymous.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import selectors
+import signal
+import socket
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from pyroute2 import IPRoute, netns
+
+from ndpstack import __version__
+from ndpstack._errors import UserError
+from ndpstack._stack import Stack, StackConfig
+from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
+from ndpstack.errors import NdpError
+from ndpstack.host._status import StatusSocket
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ndpstack._stack import Backend, PortState, Profile
+
+log = logging.getLogger("ndpstack.host")
+
+DEFAULT_SERVICE: Final = "host"
+LOOK_SECONDS: Final = 1.0
+"""How often the port is looked at, to log what became of it."""
+
+_UNIVERSE: Final = 0
+"""RT_SCOPE_UNIVERSE: an address that others can reach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceConfig:
+    """What `ndpstack host run` is asked for. What is left out follows the kernel."""
+
+    interface: str | None = None
+    """Its name; None: the only one that has an address and is not the loopback."""
+    service: str = DEFAULT_SERVICE
+    """What applications attach by: an abstract name, or the path of a socket."""
+    backend: Backend = "xdp"
+    profile: Profile = "adaptive"
+    namespace: str | None = None
+    """Network namespace to live in, by name."""
+    force: bool = False
+    """Use even the interface of the default route."""
+    cpu: int | None = None
+
+
+def choose_interface() -> str:
+    """The only interface with an address that others can reach.
+
+    Raises:
+        UserError: There is none, or more than one.
+    """
+    with IPRoute() as route:
+        names = {
+            str(socket.if_indextoname(message["index"]))
+            for message in route.get_addr()
+            if message["scope"] == _UNIVERSE
+        }
+    if len(names) == 1:
+        return names.pop()
+    found = f"these have: {', '.join(sorted(names))}" if names else "none has an address"
+    raise UserError(f"--interface: name the one to use; {found}")
+
+
+def addresses_of(interface: str) -> tuple[str | None, str | None]:
+    """The first IPv4 and the first IPv6 address of an interface that others can reach.
+
+    Raises:
+        UserError: There is no such interface, or it has none.
+    """
+    try:
+        index = socket.if_nametoindex(interface)
+    except OSError:
+        raise UserError(f"{interface}: no such interface in this network namespace") from None
+    found: dict[int, str] = {}
+    with IPRoute() as route:
+        for message in route.get_addr(index=index):
+            if message["scope"] != _UNIVERSE:
+                continue
+            attributes = dict(message["attrs"])
+            text = attributes.get("IFA_LOCAL", attributes.get("IFA_ADDRESS"))
+            if isinstance(text, str):
+                found.setdefault(message["family"], text)
+    v4, v6 = found.get(int(socket.AF_INET)), found.get(int(socket.AF_INET6))
+    if v4 is None and v6 is None:
+        raise UserError(
+            f"{interface} has no address; ip address add ADDRESS/LENGTH dev {interface}"
+        )
+    return v4, v6
+
+
+def link_bps(interface: str) -> int:
+    """The speed of a NIC, 0 of other devices: veth tells 10 Gb/s and means none."""
+    folder = Path("/sys/class/net") / interface
+    if not (folder / "device").exists():
+        return 0
+    try:
+        return max(0, int((folder / "speed").read_text())) * 1_000_000
+    except (OSError, ValueError):
+        return 0
+
+
+def plan(config: ServiceConfig) -> StackConfig:
+    """The core's settings: what was asked for, and the rest from the kernel.
+
+    Raises:
+        UserError: The interface does not do.
+    """
+    interface = config.interface or choose_interface()
+    v4, v6 = addresses_of(interface)
+    stack = StackConfig(
+        name=interface,
+        backend=config.backend,
+        address=v4 or v6 or "",
+        address6=v6 if v4 else None,
+        link_bps=link_bps(interface),
+        profile=config.profile,
+        cpu=config.cpu,
+        service=config.service,
+        force=config.force,
+    )
+    handed = listening_sockets()
+    if len(handed) > 1:
+        raise UserError(f"{len(handed)} sockets were handed down; the host service takes one")
+    return replace(stack, service_socket=handed[0]) if handed else stack
+
+
+class HostService:
+    """One core and its service socket: `with HostService(config) as service: service.serve()`.
+
+    Args:
+        config: What to serve.
+
+    Raises:
+        UserError: It cannot be started; the text says why and what to do.
+    """
+
+    def __init__(self, config: ServiceConfig) -> None:
+        if config.namespace is not None:
+            try:
+                netns.setns(config.namespace)
+            except OSError as error:
+                text = f"--netns {config.namespace}: {error.strerror}; see `ip netns`"
+                raise UserError(text) from None
+        self.service = config.service
+        self._began = time.monotonic()
+        stack = plan(config)
+        self._addresses = [text for text in (stack.address, stack.address6) if text]
+        try:
+            self._stack = Stack(stack)
+        except NdpError as error:
+            raise UserError(str(error.strerror)) from error
+        try:
+            self._status = StatusSocket(config.service, self.describe)
+        except UserError:
+            self._stack.close(drain=0)
+            raise
+        self._port: PortState | None = None
+        self._stopping = False
+
+    def describe(self) -> dict[str, object]:
+        """What `ndpstack host status` shows."""
+        state = self._stack.port_state()
+        counters: dict[str, Mapping[str, int]] = {}
+        for group in ("core", "wire", "ndp", "homa", "port"):
+            try:
+                counters[group] = self._stack.counters(group)
+            except NdpError:  # a port that waits to be opened again has none
+                continue
+        core = counters["core"]
+        return {
+            "schema_version": 1,
+            "version": __version__,
+            "service": self.service,
+            "pid": os.getpid(),
+            "uptime_s": round(time.monotonic() - self._began, 3),
+            "interface": self._stack.name,
+            "addresses": self._addresses,
+            "port": {"state": state.state, "mode": state.mode, "note": state.note},
+            "applications": core["apps_attached"] - core["apps_ended"] - 1,
+            "counters": counters,
+        }
+
+    def serve(self) -> None:
+        """Serves until SIGTERM or SIGINT."""
+        reader, writer = socket.socketpair()
+        reader.setblocking(False)
+        writer.setblocking(False)
+        before = signal.set_wakeup_fd(writer.fileno())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(reader, selectors.EVENT_READ)
+                selector.register(self._status, selectors.EVENT_READ)
+                self._look()
+                notify("READY=1", f"STATUS={self._line()}")
+                log.info("ready: %s", self._line())
+                self._loop(selector)
+        finally:
+            signal.set_wakeup_fd(before)
+            reader.close()
+            writer.close()
+
+    def _loop(self, selector: selectors.BaseSelector) -> None:
+        patience = min(LOOK_SECONDS, (watchdog_seconds() or 2 * LOOK_SECONDS) / 2)
+        while not self._stopping:
+            for key, _ in selector.select(patience):
+                if key.fileobj is self._status:
+                    self._status.answer()
+            self._look()
+            notify("WATCHDOG=1")
+
+    def _stop(self, number: int, _: object) -> None:
+        log.info("%s: ending", signal.Signals(number).name)
+        self._stopping = True
+
+    def _look(self) -> None:
+        """Logs what became of the port. The core answers: that is what the watchdog is told."""
+        state = self._stack.port_state()
+        if state == self._port:
+            return
+        level = logging.INFO if state.state == "up" else logging.WARNING
+        log.log(level, "port %s: %s, %s%s", self._stack.name, state.state, state.mode,
+                f": {state.note}" if state.note else "")  # fmt: skip
+        self._port = state
+
+    def _line(self) -> str:
+        mode = self._port.mode if self._port else "?"
+        return (
+            f"service {self.service} on {self._stack.name} ({mode}), {', '.join(self._addresses)}"
+        )
+
+    def close(self) -> None:
+        """Ends the core: applications get StackGone, peers are told. Idempotent."""
+        notify("STOPPING=1")
+        self._status.close()
+        self._stack.close(drain=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
