@@ -1,0 +1,245 @@
+"""The host service on real interfaces: ways from the kernel, applications, ends of all kinds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ndpstack.testbed import Lab, Plan, back_to_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    LabMaker = Callable[[Plan], Lab]
+
+COMMAND = [str(Path(sys.executable).parent / "ndpstack"), "host"]
+ROUNDS = int(os.environ.get("NDPSTACK_KILLS", "5"))
+"""How often each kind of process is killed; 50 in the long form."""
+RESTART_SECONDS = 2.0
+
+SERVER = """
+import hashlib, ndpstack, sys
+with ndpstack.Stack.attach("host") as stack, ndpstack.NdpSocket(stack) as listener:
+    listener.bind(5000)
+    listener.listen()
+    print("ready", flush=True)
+    while True:
+        with listener.accept(timeout=60) as peer:
+            try:
+                numbers = set()
+                while True:
+                    data = bytes(peer.recv(timeout=60))
+                    digest, number, body = data[:32], data[32:40], data[40:]
+                    assert hashlib.sha256(number + body).digest() == digest, "corrupt"
+                    assert number not in numbers, "delivered twice"
+                    numbers.add(number)
+                    peer.send(number)
+            except (EOFError, ndpstack.NdpError) as error:
+                print(type(error).__name__, flush=True)
+"""
+
+CLIENT = """
+import hashlib, ndpstack, sys
+from itertools import count
+address, limit = sys.argv[1], int(sys.argv[2])
+with ndpstack.Stack.attach("host") as stack, ndpstack.NdpSocket(stack) as sock:
+    sock.connect((address, 5000))
+    for i in count():
+        number = i.to_bytes(8, "big")
+        body = bytes([i & 255]) * (1 + i * 7919 % 60000)
+        sock.send(hashlib.sha256(number + body).digest() + number + body)
+        assert bytes(sock.recv(timeout=20)) == number
+        if i == 0:
+            print("going", flush=True)
+        if i == limit:
+            break
+print("done", flush=True)
+"""
+
+
+class Host:
+    """A host service in a node, as systemd would start it."""
+
+    def __init__(self, lab: Lab, node: str, folder: Path) -> None:
+        self.lab, self.node = lab, node
+        self._notify = folder / f"{node}.notify"
+        self.process: subprocess.Popen[bytes]
+
+    def start(self) -> float:
+        """Starts it and waits until it is ready; returns the seconds that took."""
+        self._notify.unlink(missing_ok=True)
+        began = time.monotonic()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.bind(str(self._notify))
+            sock.settimeout(20)
+            environment = ["env", f"NOTIFY_SOCKET={self._notify}"]
+            command = [*COMMAND, "run", "--interface", "p0", "--json-log"]
+            self.process = self.lab.start(self.node, [*environment, *command])
+            text = sock.recv(4096).decode()
+            assert text.startswith("READY=1\nSTATUS=service host on p0"), text
+        return time.monotonic() - began
+
+    def status(self) -> dict[str, object]:
+        """What `ndpstack host status` says."""
+        done = self.lab.run(self.node, [*COMMAND, "status", "--json"])
+        assert done.returncode == 0, done.stderr
+        document: dict[str, object] = json.loads(done.stdout)
+        return document
+
+    def applications(self) -> object:
+        """How many are attached."""
+        return self.status()["applications"]
+
+    def end(self, number: signal.Signals) -> int:
+        """Ends it by a signal; returns the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(timeout=10)
+
+
+def left_behind(lab: Lab, node: str) -> list[str]:
+    """XDP programs, UNIX sockets and memory that a service left in a node."""
+    links = lab.run(node, ["ip", "-d", "link", "show", "p0"]).stdout
+    sockets = lab.run(node, ["cat", "/proc/net/unix"]).stdout
+    found = [f"program: {line}" for line in links.splitlines() if "xdp" in line]
+    found += [f"socket: {line}" for line in sockets.splitlines() if "@ndpstack/host" in line]
+    return found + [f"memory: {path}" for path in Path("/dev/shm").glob("ndpstack*")]
+
+
+def start_application(lab: Lab, node: str, program: str, *words: str) -> subprocess.Popen[bytes]:
+    """Starts a program and waits for its first line."""
+    process = lab.start(node, [sys.executable, "-c", program, *words])
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        assert process.stderr is not None
+        pytest.fail(process.stderr.read().decode())
+    return process
+
+
+def wait_for(true: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def hosts(lab: LabMaker, tmp_path: Path) -> Iterator[tuple[Lab, Host, Host]]:
+    """Two nodes, each with a running host service, that know nothing of each other yet."""
+    pair = lab(back_to_back())
+    for node in ("h0", "h1"):
+        pair.run(node, ["ip", "neigh", "flush", "dev", "p0", "nud", "permanent"])
+    first, second = Host(pair, "h0", tmp_path), Host(pair, "h1", tmp_path)
+    first.start()
+    second.start()
+    yield pair, first, second
+    for host in (first, second):
+        if host.process.poll() is None:
+            assert host.end(signal.SIGTERM) == 0
+        assert left_behind(pair, host.node) == []
+
+
+def test_applications_of_two_hosts_talk(hosts: tuple[Lab, Host, Host]) -> None:
+    """R-NHA-01: the way is found by ARP, the messages arrive, everybody is reclaimed."""
+    lab, first, second = hosts
+    address = str(lab.plan.address("h1").ipv4)
+    server = start_application(lab, "h1", SERVER)
+    clients = [start_application(lab, "h0", CLIENT, address, "20") for _ in range(2)]
+    for client in clients:
+        _, errors = client.communicate(timeout=60)
+        assert client.returncode == 0, errors.decode()
+    assert second.applications() == 1
+    server.kill()
+    wait_for(lambda: second.applications() == 0 and first.applications() == 0, "not reclaimed")
+    shown = lab.run("h0", [*COMMAND, "status"]).stdout
+    assert "p0, up, xdp generic copy" in shown
+    ping = lab.run("h0", ["ping", "-c1", "-W2", address])
+    assert ping.returncode == 0, "the kernel's own traffic"
+
+
+@pytest.mark.parametrize(
+    ("route", "text"),
+    [
+        (["to", "203.0.113.0/24", "dev", "lo"], "out of an interface that this host does not use"),
+        (["blackhole", "203.0.113.0/24"], "has a route that prohibits it"),
+        (["to", "203.0.113.0/24", "dev", "p0"], "nobody answers for it"),
+        ([], "has no route to it"),
+    ],
+)
+def test_what_cannot_be_reached_is_said_with_a_remedy(
+    hosts: tuple[Lab, Host, Host], route: list[str], text: str
+) -> None:
+    lab, _, _ = hosts
+    if route:
+        assert lab.run("h0", ["ip", "route", "add", *route]).returncode == 0
+    done = lab.run("h0", [sys.executable, "-c", CLIENT, "203.0.113.7", "1"])
+    assert done.returncode != 0
+    assert text in done.stderr
+
+
+def test_a_neighbour_that_changes_is_followed(hosts: tuple[Lab, Host, Host]) -> None:
+    lab, _, _ = hosts
+    address = str(lab.plan.address("h1").ipv4)
+    start_application(lab, "h1", SERVER)
+    for mac in ("02:00:00:00:07:01", "02:00:00:00:07:02"):
+        lab.run("h1", ["ip", "link", "set", "p0", "address", mac])
+        # What any host does whose address changes: it announces itself.
+        lab.run("h1", ["ping", "-c1", "-W1", str(lab.plan.address("h0").ipv4)])
+        done = lab.run("h0", [sys.executable, "-c", CLIENT, address, "3"])
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_second_service_is_refused(hosts: tuple[Lab, Host, Host]) -> None:
+    lab, _, _ = hosts
+    done = lab.run("h0", [*COMMAND, "run", "--interface", "p0"])
+    assert done.returncode == 2
+    assert "p0" in done.stderr
+
+
+def test_killed_applications_leave_nothing(hosts: tuple[Lab, Host, Host]) -> None:
+    """Either end is killed at load, again and again; the service stays and reclaims all."""
+    lab, first, second = hosts
+    address = str(lab.plan.address("h1").ipv4)
+    for _ in range(ROUNDS):
+        server = start_application(lab, "h1", SERVER)
+        client = start_application(lab, "h0", CLIENT, address, "1000000")
+        client.kill()
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"Reset\n"
+        server.kill()
+        assert server.stderr is not None
+        assert server.stderr.read() == b""
+        wait_for(lambda: first.applications() == 0 and second.applications() == 0, "left")
+
+
+def test_killed_services_come_back(hosts: tuple[Lab, Host, Host]) -> None:
+    """kill -9 at load: nothing is left, the next one is up at once, nothing is corrupt."""
+    lab, first, _ = hosts
+    address = str(lab.plan.address("h1").ipv4)
+    server = start_application(lab, "h1", SERVER)
+    for _ in range(ROUNDS):
+        client = start_application(lab, "h0", CLIENT, address, "1000000")
+        first.end(signal.SIGKILL)
+        assert left_behind(lab, "h0") == []
+        _, errors = client.communicate(timeout=20)
+        assert client.returncode != 0
+        assert b"StackGone" in errors
+        assert first.start() < RESTART_SECONDS + INTERPRETER_SECONDS
+    client = start_application(lab, "h0", CLIENT, address, "20")
+    assert client.wait(timeout=60) == 0
+    server.kill()
+    assert server.stderr is not None
+    assert server.stderr.read() == b""
+
+
+INTERPRETER_SECONDS = 2.0
+"""What starting Python and importing takes on a loaded machine; the core itself takes 20 ms."""
