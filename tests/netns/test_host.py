@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from ndpstack.testbed import Lab, Plan, back_to_back
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator
 
     LabMaker = Callable[[Plan], Lab]
@@ -222,7 +222,7 @@ def test_killed_applications_leave_nothing(hosts: tuple[Lab, Host, Host]) -> Non
 
 
 def test_killed_services_come_back(hosts: tuple[Lab, Host, Host]) -> None:
-    """kill -9 at load: nothing is left, the next one is up at once, nothing is corrupt."""
+    """Kill -9 at load: nothing is left, the next one is up at once, nothing is corrupt."""
     lab, first, _ = hosts
     address = str(lab.plan.address("h1").ipv4)
     server = start_application(lab, "h1", SERVER)
