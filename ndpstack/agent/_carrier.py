@@ -27,7 +27,7 @@ class Content:
 
     def __init__(self, bytes_max: int) -> None:
         repeats = bytes_max // _PERIOD + 2
-        self._pattern = memoryview(bytes(range(_PERIOD)) * repeats)
+        self._pattern = bytes(range(_PERIOD)) * repeats
 
     def make(self, flow: int, size: int) -> bytes:
         """A message of the flow."""

@@ -149,7 +149,7 @@ class Homa:
         assert isinstance(answer, int)
         host = self._stacks.hosts[self._stacks.pairs[flow][1]]
         data = self._stacks.content.make(flow, size) if size else b""
-        host.do(
+        host.answer(
             lambda: lib.nd_app_send(
                 host.app, lib.ND_PROTO_HOMA, lib.ND_COMMAND_REPLY, 0, 0, 0, answer, 0,
                 NEVER, data, len(data),

@@ -68,6 +68,17 @@ class _Host:
         elif code < 0:
             raise OSError(-code, os.strerror(-code))
 
+    def answer(self, command: Callable[[], int]) -> None:
+        """Hands a reply over before everything in line.
+
+        What is in line may wait for memory that only replies set free, here and elsewhere.
+        """
+        code = command()
+        if code in _LATER:
+            self._line.appendleft(command)
+        elif code < 0:
+            raise OSError(-code, os.strerror(-code))
+
     @property
     def waits(self) -> bool:
         """Whether something is in line."""

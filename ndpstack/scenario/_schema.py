@@ -303,6 +303,8 @@ class OpenLoop(Traffic):
 
     sizes: Workload | Bytes
     """Distribution of sizes, or the one size."""
+    size_max: Bytes | None = None
+    """Longer messages are cut to this; the load is kept."""
     load: PartsPerMillion | None = None
     """Share of a host's link that its messages fill; or give `rate`."""
     rate: PerSecond | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -53,6 +53,21 @@ class Workload:
                 return share_before + part * (share - share_before)
             size_before, share_before = size, share
         return 1.0
+
+    def capped(self, limit: int) -> Workload:
+        """The same distribution with every size above the limit cut down to it."""
+        kept = [(a, b) for a, b in zip(self.sizes, self.cumulative, strict=True) if a < limit]
+        if len(kept) == len(self.sizes):
+            return self
+        points = [*kept, (limit, self._share_at_most(limit)), (limit, 1.0)]
+        sizes, cumulative = zip(*points, strict=True)
+        return replace(
+            self, name=f"{self.name} up to {limit:,} B", sizes=sizes, cumulative=cumulative
+        )
+
+    def _share_at_most(self, limit: int) -> float:
+        """Probability of a size up to a limit that is no point of the distribution."""
+        return self.share_below(limit) if self.linear else self.share_below(limit + 1)
 
     def points(self) -> tuple[list[int], list[int]]:
         """Sizes and cumulative probabilities in 1/2^32, as the core takes them."""

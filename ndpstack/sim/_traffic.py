@@ -223,7 +223,10 @@ def _span(span: tuple[int, int] | None, hosts: int) -> tuple[int, int]:
 
 
 def _open_loop(traffic: OpenLoop, setting: Setting) -> Flows:
-    sizes = _Sizes(traffic.sizes, setting)
+    distribution = traffic.sizes
+    if isinstance(distribution, Workload) and traffic.size_max is not None:
+        distribution = distribution.capped(traffic.size_max)
+    sizes = _Sizes(distribution, setting)
     pattern = _pattern(traffic, setting)
     loop = ffi.new("struct nd_traffic_open *")
     sizes.store(loop.sizes, pattern)

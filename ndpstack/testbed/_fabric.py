@@ -28,6 +28,7 @@ from ndpstack.switch import (
     SwitchError,
     TrimConfig,
     Worker,
+    WorkerConfig,
 )
 from ndpstack.testbed._errors import TestbedError
 
@@ -55,6 +56,9 @@ CATCH_UP_NS = 10_000_000
 
 UP_SECONDS = 5.0
 """How long the links may take to be up."""
+
+SPINNING_CPUS_MIN = 4
+"""With fewer, what the switches' thread spins away is what hosts need."""
 
 _MODES: dict[str, Mode] = {
     "source": "path",
@@ -275,7 +279,8 @@ class Fabric:
         if not self._switches:
             return
         try:
-            self._worker = Worker()
+            scarce = len(os.sched_getaffinity(0)) < SPINNING_CPUS_MIN
+            self._worker = Worker(WorkerConfig(spin_ns=0) if scarce else WorkerConfig())
             for switch in self._switches.values():
                 switch.start(self._worker)
         except SwitchError as error:

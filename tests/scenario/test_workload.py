@@ -89,3 +89,16 @@ def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, message: st
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no workload there"):
         load_workload("none.txt", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["w4", "web-search"])
+def test_a_capped_distribution_is_the_same_below_the_cap(name: str) -> None:
+    whole = load_workload(name)
+    capped = whole.capped(1_000_000)
+    assert capped.sizes[-1] == 1_000_000
+    assert capped.cumulative[-1] == 1.0
+    for limit in (100, 10_000, 999_999):
+        assert capped.share_below(limit) == pytest.approx(whole.share_below(limit), abs=1e-6)
+    assert capped.share_below(1_000_001) == 1.0
+    assert capped.mean < whole.mean
+    assert whole.capped(10**12) is whole
