@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick swarm fuzz \
+.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick demo swarm fuzz \
 	bench bench-check bench-sim lint clean
 
 VENV ?= .venv
@@ -58,6 +58,9 @@ test-python: dev ## Python tests
 
 reproduce-quick: dev ## The papers' experiments, a part of each that CI has time for
 	$(BIN)/ndpstack reproduce --quick
+
+demo: dev ## The product doing its main job on real packets, in under three minutes
+	$(BIN)/ndpstack demo
 
 SWARM_MINUTES ?= 1
 SWARM_PROTOCOL ?= both

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ndpstack.agent._carrier import Service
     from ndpstack.scenario import Scenario, ScenarioFile
 
+PLAIN_PACKETS = 100
+"""What a port of a plain switch holds unless told otherwise."""
+
 EARLY_NS = 150_000
 """A sleep ends late by about as much: it is cut short, and the rest is spun."""
 
@@ -58,10 +61,11 @@ class Replay:
     Args:
         file: The scenario.
         world: memory or netns.
-        kernel_tcp: The kernel's TCP carries the flows, through plain switches.
+        kernel_tcp: Above 0: the kernel's TCP carries the flows, through plain switches that hold
+            so many packets a port.
     """
 
-    def __init__(self, file: ScenarioFile, world: str, *, kernel_tcp: bool = False) -> None:
+    def __init__(self, file: ScenarioFile, world: str, *, kernel_tcp: int = 0) -> None:
         if kernel_tcp and world != "netns":
             raise UserError("the kernel's TCP runs in namespaces only; add --on netns")
         unknown = [name for name in file.scenario.transport if name not in SPEAKERS]
@@ -90,11 +94,15 @@ class Replay:
     @property
     def options(self) -> tuple[str, ...]:
         """What repeats it beside the scenario."""
-        return ("--on", self.world, *(["--kernel-tcp"] if self.kernel_tcp else []))
+        return (
+            "--on",
+            self.world,
+            *(["--kernel-tcp", str(self.kernel_tcp)] if self.kernel_tcp else []),
+        )
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> Status:
         """Brings the world up, runs the flows, and takes it down again."""
-        with World(self.file, self.world, plain_switch=self.kernel_tcp) as world:
+        with World(self.file, self.world, plain_packets=self.kernel_tcp) as world:
             self.conditions.update(world.conditions())
             service = self._service(world)
             try:

@@ -49,14 +49,14 @@ class World:
     Args:
         file: The scenario.
         name: memory or netns.
-        plain_switch: Switches drop what does not fit and send each flow one way, as for TCP.
+        plain_packets: Above 0: plain switches of so many packets a port, as for TCP.
     """
 
-    def __init__(self, file: ScenarioFile, name: str, *, plain_switch: bool = False) -> None:
+    def __init__(self, file: ScenarioFile, name: str, *, plain_packets: int = 0) -> None:
         self.name = name
         self.drawing = blueprint(file.scenario)
         self._file = file
-        self._plain = plain_switch
+        self._plain_packets = plain_packets
         self._stack = ExitStack()
         self.lab: Lab | None = None
         self.fabric: Fabric
@@ -69,7 +69,9 @@ class World:
                 self.lab = stack.enter_context(Lab(plan, scenario=self._file.name))
             self._port = port_names(self.drawing, self.lab)
             self.fabric = stack.enter_context(
-                Fabric(self._file.scenario, self.drawing, self._port, plain=self._plain)
+                Fabric(
+                    self._file.scenario, self.drawing, self._port, plain_packets=self._plain_packets
+                )
             )
             if self.lab is not None:
                 self.lab.announce()

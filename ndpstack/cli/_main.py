@@ -34,6 +34,7 @@ class CommandModule(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("ndpstack.cli._doctor", "Find what keeps the stack from running well here"),
+    "demo": Command("ndpstack.cli._demo", "Show on real packets what the stack is for"),
     "run": Command("ndpstack.cli._run", "Run a scenario and report what happened"),
     "host": Command("ndpstack.cli._host", "The host service that applications share"),
     "lab": Command("ndpstack.cli._lab", "Hosts and switches in network namespaces"),

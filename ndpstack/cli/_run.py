@@ -36,8 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kernel-tcp",
-        action="store_true",
-        help="let the kernel's TCP carry the flows, through plain switches (--on netns)",
+        type=int,
+        nargs="?",
+        const=100,
+        default=0,
+        metavar="PACKETS",
+        help="let the kernel's TCP carry the flows, through plain switches that hold so many "
+        "packets a port, 100 unless told (--on netns)",
     )
     parser.add_argument("--seed", type=int, help="instead of the scenario's")
     parser.add_argument(

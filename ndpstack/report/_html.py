@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ndpstack.scenario import ScenarioFile
     from ndpstack.sim import Result, Run
 
-_STYLE = """
+STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem }
 th, td { padding: 0.15rem 0.8rem; border-bottom: 1px solid #ccc; text-align: right }
@@ -27,7 +27,8 @@ svg { max-width: 100%; height: auto }
 """
 
 
-def _table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """A table with its title."""
     head = "".join(f"<th>{escape(column.header)}</th>" for column in table.columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
@@ -56,10 +57,10 @@ def write_report(path: Path, file: ScenarioFile, run: Run, result: Result) -> Pa
     overrides = "".join(f"# --set {item}\n" for item in file.overrides)
     path.write_text(
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
-        f"<style>{_STYLE}</style><h1>{title}</h1>"
+        f"<style>{STYLE}</style><h1>{title}</h1>"
         f"<p>ndpstack {__version__}, on {run.world}{_trace(result)}. "
         f"Repeat it with</p><pre>{escape(command_line(file, run))}</pre>"
-        f"<h2>Results</h2>{''.join(map(_table, result_tables(result)))}"
+        f"<h2>Results</h2>{''.join(map(html_table, result_tables(result)))}"
         f"<h2>Figures</h2>{_figures(run, result)}"
         f"<h2>Scenario</h2><pre>{escape(overrides + file.text)}</pre></html>\n"
     )

@@ -21,7 +21,7 @@ _LINES_MAX = 64
 """More series than this are drawn as mean, smallest and largest."""
 
 
-def _svg(figure: Figure) -> str:
+def svg_of(figure: Figure) -> str:
     """The same text for the same figure: no date, no random ids."""
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "ndpstack", "svg.fonttype": "none"}):
@@ -30,7 +30,8 @@ def _svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def _axes(x: str, y: str) -> tuple[Figure, Axes]:
+def axes_of(x: str, y: str) -> tuple[Figure, Axes]:
+    """A figure with one pair of axes."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.subplots()
     axes.set_xlabel(x)
@@ -52,11 +53,11 @@ def completion_cdf(run: Run) -> str | None:
     times = times[~np.isnan(times) & (flows["background"] == 0)] / 1e6
     if len(times) == 0:
         return None
-    figure, axes = _axes("completion time [us]", "share of flows")
+    figure, axes = axes_of("completion time [us]", "share of flows")
     if times.max() > 20 * max(times.min(), 1e-6):
         axes.set_xscale("log")
     _cdf(axes, times)
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def slowdown_by_size(result: Result) -> str | None:
@@ -64,14 +65,14 @@ def slowdown_by_size(result: Result) -> str | None:
     bands = result.slowdown_by_size
     if len(bands) < 2:
         return None
-    figure, axes = _axes("largest size of each tenth of the flows [B]", "slowdown")
+    figure, axes = axes_of("largest size of each tenth of the flows [B]", "slowdown")
     places = range(len(bands))
     axes.plot(places, [band.slowdown.p50 for band in bands], "o-", label="p50")
     axes.plot(places, [band.slowdown.p99 for band in bands], "s-", label="p99")
     axes.set_yscale("log")
     axes.set_xticks(places, [f"{band.size_max:,}" for band in bands], rotation=30, ha="right")
     axes.legend()
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def flow_rates(run: Run) -> str | None:
@@ -80,10 +81,10 @@ def flow_rates(run: Run) -> str | None:
     received = received[received > 0]
     if len(received) < 2 or run.now_ps == 0:
         return None
-    figure, axes = _axes("host, by goodput", "goodput [Gbit/s]")
+    figure, axes = axes_of("host, by goodput", "goodput [Gbit/s]")
     axes.plot(np.sort(received) * 8e3 / run.now_ps)
     axes.set_ylim(bottom=0)
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def goodput_series(run: Run) -> str | None:
@@ -96,7 +97,7 @@ def goodput_series(run: Run) -> str | None:
     rates = series[:, :used] * 8e3 / width
     times = (np.arange(used) + 0.5) * width / 1e6
     what = run.scenario.probes.goodput_of.removesuffix("s")
-    figure, axes = _axes("time [us]", f"goodput of a {what} [Gbit/s]")
+    figure, axes = axes_of("time [us]", f"goodput of a {what} [Gbit/s]")
     if len(rates) <= _LINES_MAX:
         axes.plot(times, rates.T, linewidth=0.8)
     else:
@@ -106,4 +107,4 @@ def goodput_series(run: Run) -> str | None:
         axes.plot(times, rates.mean(axis=0), label="mean")
         axes.legend()
     axes.set_ylim(bottom=0)
-    return _svg(figure)
+    return svg_of(figure)

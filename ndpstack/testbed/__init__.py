@@ -1,6 +1,7 @@
 """Testbeds: hosts and switches in network namespaces, joined by veth pairs."""
 
 from ndpstack.testbed._errors import TestbedError as TestbedError
+from ndpstack.testbed._guard import guarded as guarded
 from ndpstack.testbed._lab import Lab as Lab
 from ndpstack.testbed._lab import leftovers as leftovers
 from ndpstack.testbed._lab import namespace_of as namespace_of

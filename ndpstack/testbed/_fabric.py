@@ -69,9 +69,6 @@ _MODES: dict[str, Mode] = {
 
 _BACKENDS: dict[Backend, int] = {"xdp": lib.ND_PORT_XDP, "memory": lib.ND_PORT_MEMORY}
 
-PLAIN_QUEUE = Queue(discipline="droptail")
-"""What a plain switch has: 100 packets a port."""
-
 
 @dataclass(frozen=True)
 class PortName:
@@ -143,7 +140,8 @@ class Fabric:
         scenario: Disciplines, routes and rates.
         drawing: Switches, their ports and routes.
         port: How the port of a node is opened.
-        plain: Switches as TCP knows them: droptail, and each flow goes one way.
+        plain_packets: Above 0: switches as TCP knows them, that each flow crosses by one way and
+            whose ports drop what exceeds so many packets.
     """
 
     def __init__(
@@ -152,12 +150,12 @@ class Fabric:
         drawing: Blueprint,
         port: Callable[[str, str], PortName],
         *,
-        plain: bool = False,
+        plain_packets: int = 0,
     ) -> None:
         self._scenario = scenario
         self._drawing = drawing
         self._port = port
-        self._plain = plain
+        self._plain_packets = plain_packets
         self._switches: dict[str, Switch] = {}
         self._modes: set[str] = set()
         self._worker: Worker | None = None
@@ -227,8 +225,9 @@ class Fabric:
     def _queue(self, leads_to: SwitchPort) -> tuple[QueueConfig, PhantomConfig | None]:
         tiers = {str(tier): queue for tier, queue in self._scenario.switch.ports.items()}
         table = tiers.get(leads_to.tier, self._scenario.switch.queue)
-        if self._plain:
-            table = PLAIN_QUEUE
+        if self._plain_packets:
+            limit = {"limit": f"{self._plain_packets}pkt"}
+            table = Queue(discipline="droptail", settings=limit)
         place = Place("scenario") / "switch" / "queue"
         found = discipline(table, place)
         last_hop = leads_to.tier == "edge-down"
@@ -270,7 +269,7 @@ class Fabric:
             GroupConfig(
                 name=name,
                 ports=route.ports,
-                mode=_MODES["flow" if self._plain else self._scenario.switch.route],
+                mode=_MODES["flow" if self._plain_packets else self._scenario.switch.route],
                 divisor=route.divisor,
             )
         )

@@ -80,7 +80,7 @@ def test_requests_have_replies(world: str) -> None:
 
 @needs_root
 def test_kernel_tcp_carries_the_same_flows() -> None:
-    replay = Replay(scenario("traffic.0.reply=5KB"), "netns", kernel_tcp=True)
+    replay = Replay(scenario("traffic.0.reply=5KB"), "netns", kernel_tcp=100)
     assert replay.run() is Status.DONE
     assert (replay.rows["payload_bytes"] == 30_000).all()
     names, table = replay.engine_counters("ndp")
