@@ -24,6 +24,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from ndpstack.testbed._enter import call_inside, set_up
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._offload import disable_offloads
+from ndpstack.testbed._signals import uninterrupted
 from ndpstack.testbed._state import State, labs
 
 if TYPE_CHECKING:
@@ -89,10 +90,10 @@ class Lab:
         reason = why_unavailable()
         if reason:
             raise TestbedError(reason)
-        self._state = State.claim(
-            self.lab_id, [node.name for node in self.plan.nodes], self._scenario
-        )
+        names = [node.name for node in self.plan.nodes]
         try:
+            with uninterrupted():
+                self._state = State.claim(self.lab_id, names, self._scenario)
             for node in self.plan.nodes:
                 netns.create(self.namespace(node.name))
             self._create_links()
