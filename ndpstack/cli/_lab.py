@@ -92,12 +92,13 @@ def _up(arguments: argparse.Namespace) -> int:
             stack.enter_context(real_time())
             ports = port_names(drawing, lab)
             stack.enter_context(Fabric(file.scenario, drawing, ports))
-        lab.announce()
-        if arguments.json:
-            print(json.dumps(asdict(labs()[lab.lab_id])), flush=True)
-        else:
-            _explain(lab)
+        # From here on a signal is how a lab is meant to end.
         with contextlib.suppress(KeyboardInterrupt):
+            lab.announce()
+            if arguments.json:
+                print(json.dumps(asdict(labs()[lab.lab_id])), flush=True)
+            else:
+                _explain(lab)
             signal.pause()
     return Exit.OK
 
