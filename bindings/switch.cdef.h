@@ -31,6 +31,7 @@ struct nd_switch_config {
 	uint32_t packets_max;
 	uint32_t frame_bytes_max;
 	uint32_t fdb_max;
+	uint32_t routes_max;
 	nd_ns fdb_aging;
 	bool learning;
 	struct nd_frame_config frame;
@@ -45,6 +46,7 @@ struct nd_switch_port_settings {
 	struct nd_phantom_config phantom;
 	struct nd_frame_trim trim;
 	struct nd_faults_config faults;
+	uint8_t mac[6];
 	bool off_tree;
 };
 
@@ -105,6 +107,8 @@ struct nd_page {
 	uint32_t packets_used;
 	uint32_t packets_used_max;
 	uint32_t addresses;
+	uint32_t routes;
+	uint32_t spare;
 	struct nd_worker_stats worker;
 	struct nd_switch_counters counters;
 	struct nd_fdb_counters fdb_counters;
@@ -121,6 +125,44 @@ struct nd_fdb_entry {
 	bool is_static;
 	nd_ns seen;
 };
+
+struct nd_route_hop {
+	uint16_t port;
+	uint8_t mac[6];
+};
+
+struct nd_route {
+	uint16_t to;
+	uint8_t count;
+	struct nd_route_hop hops[32];
+};
+
+#define ND_MIRROR_NO_REASON ...
+struct nd_mirror_config {
+	const uint8_t *ports;
+	const char *const *names;
+	uint32_t port_count;
+	bool rx;
+	bool tx;
+	uint32_t snap_bytes;
+	uint32_t frames;
+};
+struct nd_mirror_frame {
+	nd_ns time;
+	uint32_t captured_bytes;
+	uint32_t original_bytes;
+	uint8_t port;
+	uint8_t direction;
+	uint8_t verdict;
+	uint8_t reason;
+};
+struct nd_mirror;
+uint32_t nd_mirror_read(struct nd_mirror *mirror, struct nd_mirror_frame *frames, uint8_t *bytes,
+			uint32_t count);
+size_t nd_mirror_header(const struct nd_mirror *mirror, uint8_t *out, size_t limit);
+size_t nd_mirror_pcapng(struct nd_mirror *mirror, uint8_t *out, size_t limit);
+uint64_t nd_mirror_dropped(const struct nd_mirror *mirror);
+const char *nd_mirror_comment(const struct nd_mirror_frame *frame, char *out);
 
 struct nd_control_port {
 	bool open;
@@ -158,6 +200,13 @@ int nd_control_set_address(struct nd_control *control, const uint8_t mac[6], uin
 			   uint16_t to, struct nd_error *error);
 int nd_control_remove_address(struct nd_control *control, const uint8_t mac[6], uint16_t vlan,
 			      struct nd_error *error);
+int nd_control_set_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			 const struct nd_route *route, struct nd_error *error);
+int nd_control_remove_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			    struct nd_error *error);
+struct nd_mirror *nd_control_mirror(struct nd_control *control,
+				    const struct nd_mirror_config *config, struct nd_error *error);
+void nd_control_unmirror(struct nd_control *control, struct nd_mirror *mirror);
 uint32_t nd_control_addresses(struct nd_control *control, uint32_t *cursor,
 			      struct nd_fdb_entry *out, uint32_t limit);
 int nd_control_read(const struct nd_control *control, struct nd_page *copy);

@@ -29,10 +29,14 @@ struct job {
 	const uint16_t *ports;
 	uint32_t count;
 	uint32_t divisor;
+	const uint8_t *prefix;
+	uint8_t length;
+	const struct nd_route *route;
 	const struct nd_switch_change *change;
 	struct nd_port *port;   /* in: to put in; out: to close */
 	struct nd_queue *queue; /* out: to free */
 	struct nd_control_port *description;
+	struct nd_mirror *mirror;
 	struct nd_fdb_entry *entries;
 	const char *wrong;
 	nd_ns now;
@@ -432,6 +436,54 @@ int nd_control_remove_address(struct nd_control *control, const uint8_t mac[6], 
 	return 0;
 }
 
+static int run_set_route(struct nd_switch *sw, struct job *job)
+{
+	return nd_switch_set_route(sw, job->prefix, job->length, job->route);
+}
+
+int nd_control_set_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			 const struct nd_route *route, struct nd_error *error)
+{
+	const char *name = control->sw->name;
+	struct job job = { .run = run_set_route, .prefix = prefix, .length = length,
+			   .route = route };
+	int status = make_in_turn(control, &job);
+
+	switch (status) {
+	case -ENODEV:
+		return nd_error_set(error, status, "switch %s: a route leads to a port or group that "
+						   "is not there",
+				    name);
+	case -EOPNOTSUPP:
+		return nd_error_set(error, status, "switch %s does not route: give it room for routes",
+				    name);
+	case -ENOSPC:
+		return nd_error_set(error, status, "switch %s: all of its %u routes are in use", name,
+				    control->sw->config.routes_max);
+	case 0:
+		return 0;
+	default:
+		return nd_error_set(error, status, "switch %s: a prefix has bits beyond its length",
+				    name);
+	}
+}
+
+static int run_remove_route(struct nd_switch *sw, struct job *job)
+{
+	return nd_routes_remove(&sw->routes, job->prefix, job->length) ? 0 : -ENOENT;
+}
+
+int nd_control_remove_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			    struct nd_error *error)
+{
+	struct job job = { .run = run_remove_route, .prefix = prefix, .length = length };
+	int status = make_in_turn(control, &job);
+
+	if (status < 0)
+		return nd_error_set(error, status, "switch %s has no such route", control->sw->name);
+	return 0;
+}
+
 static int run_addresses(struct nd_switch *sw, struct job *job)
 {
 	return (int)nd_fdb_list(&sw->fdb, &job->index, job->entries, job->count);
@@ -445,6 +497,40 @@ uint32_t nd_control_addresses(struct nd_control *control, uint32_t *cursor,
 
 	*cursor = job.index;
 	return (uint32_t)count;
+}
+
+/* ---- mirrors ---- */
+
+static int run_mirror(struct nd_switch *sw, struct job *job)
+{
+	return nd_switch_add_mirror(sw, job->mirror);
+}
+
+struct nd_mirror *nd_control_mirror(struct nd_control *control,
+				    const struct nd_mirror_config *config, struct nd_error *error)
+{
+	struct job job = { .run = run_mirror, .mirror = nd_mirror_new(config, error) };
+
+	if (!job.mirror)
+		return NULL;
+	if (make_in_turn(control, &job) == 0)
+		return job.mirror;
+	nd_mirror_free(job.mirror);
+	nd_error_set(error, -ENOSPC, "switch %s has all of its %u mirrors", control->sw->name,
+		     ND_SWITCH_MIRRORS_MAX);
+	return NULL;
+}
+
+static int run_unmirror(struct nd_switch *sw, struct job *job)
+{
+	nd_switch_remove_mirror(sw, job->mirror);
+	return 0;
+}
+
+void nd_control_unmirror(struct nd_control *control, struct nd_mirror *mirror)
+{
+	make_in_turn(control, &(struct job){ .run = run_unmirror, .mirror = mirror });
+	nd_mirror_free(mirror);
 }
 
 /* ---- what it tells ---- */

@@ -80,12 +80,26 @@ int nd_control_set_address(struct nd_control *control, const uint8_t mac[6], uin
 int nd_control_remove_address(struct nd_control *control, const uint8_t mac[6], uint16_t vlan,
 			      struct nd_error *error);
 
+/* prefix: IPv4 mapped into ::ffff:0:0/96, its length with it. */
+int nd_control_set_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			 const struct nd_route *route, struct nd_error *error);
+int nd_control_remove_route(struct nd_control *control, const uint8_t prefix[16], uint8_t length,
+			    struct nd_error *error);
+
 /*
  * Copies a part of the forwarding database, from *cursor on (0 to begin), which is then where the
  * next part begins, or ND_NONE when this was the last. Returns how many.
  */
 uint32_t nd_control_addresses(struct nd_control *control, uint32_t *cursor,
 			      struct nd_fdb_entry *out, uint32_t limit);
+
+/* ---- mirrors ---- */
+
+/* Begins to mirror ports of the switch, to be read by one thread at a time. NULL with *error. */
+struct nd_mirror *nd_control_mirror(struct nd_control *control,
+				    const struct nd_mirror_config *config, struct nd_error *error);
+/* Ends and frees it. */
+void nd_control_unmirror(struct nd_control *control, struct nd_mirror *mirror);
 
 /* ---- what it tells ---- */
 

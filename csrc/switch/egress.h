@@ -5,7 +5,8 @@
  *
  * The link is virtual: while packets wait it is busy, and time that the worker lost to a
  * preemption is made up for, as on a real link whose transmitter never sleeps. An idle link saves
- * nothing up. The phantom queue sees each packet at the time when it begins on that link.
+ * nothing up but the time since its worker last looked for frames: what arrives now may have come
+ * then. The phantom queue sees each packet at the time when it begins on that link.
  */
 #ifndef ND_SWITCH_EGRESS_H
 #define ND_SWITCH_EGRESS_H
@@ -28,13 +29,13 @@ struct nd_egress {
 /* rate_bps 0: not paced. -ERANGE outside ND_EGRESS_RATE_MIN_BPS..MAX, and nothing changes. */
 int nd_egress_set_rate(struct nd_egress *egress, uint64_t rate_bps, nd_ns catch_up);
 
-/* Puts a packet into the discipline; see nd_queue_enqueue. */
-static inline enum nd_verdict nd_egress_put(struct nd_egress *egress, uint32_t index, nd_ns now,
-					    struct nd_shed *shed)
+/* Puts a packet that came after `since` into the discipline; see nd_queue_enqueue. */
+static inline enum nd_verdict nd_egress_put(struct nd_egress *egress, uint32_t index, nd_ns since,
+					    nd_ns now, struct nd_shed *shed)
 {
-	/* The link was idle: what starts now cannot have started earlier. */
+	/* The link was idle: what starts now cannot have started before it came. */
 	if (egress->queue->packets == 0)
-		egress->free_ps = nd_max_u64(egress->free_ps, now * 1000);
+		egress->free_ps = nd_max_u64(egress->free_ps, since * 1000);
 	return nd_queue_enqueue(egress->queue, index, now, shed);
 }
 

@@ -101,6 +101,13 @@ int nd_fib_set(struct nd_fib *fib, const uint8_t prefix[16], uint8_t length, uin
 	return 0;
 }
 
+uint32_t nd_fib_get(const struct nd_fib *fib, const uint8_t prefix[16], uint8_t length)
+{
+	uint32_t index = nd_map_get(&fib->map, key_of(prefix, length));
+
+	return holds(fib, index, prefix, length) ? fib->routes[index].group : ND_NONE;
+}
+
 bool nd_fib_remove(struct nd_fib *fib, const uint8_t prefix[16], uint8_t length)
 {
 	uint64_t key = key_of(prefix, length);

@@ -15,7 +15,7 @@
 struct nd_fib_route {
 	uint8_t prefix[16];
 	uint8_t length; /* 0..128 */
-	uint32_t group; /* next hops: index of an ECMP group */
+	uint32_t group; /* where to: an index of the caller's */
 };
 
 struct nd_fib {
@@ -36,10 +36,13 @@ void nd_fib_init(struct nd_fib *fib, void *memory, uint32_t limit, uint64_t salt
  */
 int nd_fib_set(struct nd_fib *fib, const uint8_t prefix[16], uint8_t length, uint32_t group);
 
+/* What exactly this prefix leads to, or ND_NONE. */
+uint32_t nd_fib_get(const struct nd_fib *fib, const uint8_t prefix[16], uint8_t length);
+
 /* False when there is no such route. */
 bool nd_fib_remove(struct nd_fib *fib, const uint8_t prefix[16], uint8_t length);
 
-/* ECMP group of the longest prefix that holds the address, or ND_NONE. */
+/* What the longest prefix that holds the address leads to, or ND_NONE. */
 uint32_t nd_fib_lookup(const struct nd_fib *fib, const uint8_t address[16]);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "switch/flow.h"
+
 #define TRANSMIT_BATCH 32u
 
 /* A queue of so many is served before the next is put into it, if its link has time: fewer than
@@ -15,12 +17,18 @@ static struct nd_packet *packet_at(const struct nd_switch *sw, uint32_t index)
 	return nd_pool_at(&sw->pool, index);
 }
 
-static void drop_list(struct nd_switch *sw, uint32_t port, uint32_t index)
+static void drop_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_ns now)
 {
+	uint64_t *counter = &sw->ports[port].counters.dropped_queue;
+
 	while (index != ND_NONE) {
 		uint32_t next = packet_at(sw, index)->next;
 
-		nd_switch_drop(sw, index, &sw->ports[port].counters.dropped_queue);
+		sw->dropped_by = counter;
+		if (sw->mirrored_tx >> port & 1)
+			nd_switch_mirror_tx(sw, port, index, sw->buffers[index].bytes,
+					    ND_MIRROR_DROPPED, now);
+		nd_switch_drop(sw, index, counter);
 		index = next;
 	}
 }
@@ -54,23 +62,32 @@ static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_
 
 void nd_switch_shed(struct nd_switch *sw, uint32_t port, const struct nd_shed *shed, nd_ns now)
 {
-	drop_list(sw, port, shed->dropped);
+	drop_list(sw, port, shed->dropped, now);
 	/* A returned header is never returned again, so this nests once. */
 	return_list(sw, port, shed->returned, now);
 }
+
+static const enum nd_mirror_verdict fates[] = {
+	[ND_KEPT] = ND_MIRROR_QUEUED,
+	[ND_TRIMMED] = ND_MIRROR_TRIMMED,
+	[ND_DROPPED] = ND_MIRROR_DROPPED,
+	[ND_RETURNED] = ND_MIRROR_RETURNED,
+};
 
 static void enqueue(struct nd_switch *sw, uint32_t index, uint32_t packet, nd_ns now)
 {
 	struct nd_switch_port *port = &sw->ports[index];
 	struct nd_shed shed = ND_SHED_EMPTY;
+	enum nd_verdict verdict;
 
 	if (port->egress.queue->packets >= SERVE_EARLY_PACKETS)
 		nd_switch_transmit(sw, index, now);
-	nd_egress_put(&port->egress, packet, now, &shed);
+	verdict = nd_egress_put(&port->egress, packet, nd_min_u64(sw->looked, now), now, &shed);
 	if (port->egress.queue->bytes > port->peaks.recent_bytes)
 		nd_switch_note_peak(port);
 	if (ND_UNLIKELY(shed.dropped != ND_NONE || shed.returned != ND_NONE))
 		nd_switch_shed(sw, index, &shed, now);
+	sw->fate = fates[verdict];
 }
 
 /* A second buffer with the same frame, or ND_NONE. */
@@ -121,46 +138,63 @@ static void flood(struct nd_switch *sw, uint32_t index, nd_ns now)
 		nd_switch_drop(sw, index, &counters->dropped_no_path);
 	else
 		enqueue(sw, last, index, now);
+	if (last != ND_NONE)
+		sw->fate = ND_MIRROR_FLOODED;
 }
 
-/* The port that an entry of the forwarding database leads to, or ND_NONE. */
-static uint32_t resolve(struct nd_switch *sw, uint32_t to, uint32_t index)
+uint32_t nd_switch_resolve(struct nd_switch *sw, uint32_t to, uint32_t index)
 {
 	const struct nd_packet *packet = packet_at(sw, index);
-	const uint8_t *frame = nd_switch_frame(sw, index);
-	uint64_t flow;
-	uint32_t path;
+	struct nd_ecmp *group = &sw->groups[to & ~ND_SWITCH_GROUP];
+	struct nd_flow_key key;
 
 	if (!(to & ND_SWITCH_GROUP))
 		return sw->ports[to].up ? to : ND_NONE;
-	/* Addresses too: the flow hash of different hosts may be equal. */
-	flow = nd_fdb_key(frame + ND_ETH_TARGET_AT, 0) ^
-	       nd_mix64(nd_fdb_key(frame + ND_ETH_SOURCE_AT, packet->flow));
-	path = packet->protocol == ND_PROTO_NDP ? packet->path : ND_ECMP_NO_PATH;
-	return nd_ecmp_pick(&sw->groups[to & ~ND_SWITCH_GROUP], flow, path);
+	if (group->mode == ND_ECMP_PATH && packet->protocol == ND_PROTO_NDP)
+		return nd_ecmp_pick(group, 0, packet->path);
+	if (group->mode != ND_ECMP_FLOW && group->mode != ND_ECMP_PATH)
+		return nd_ecmp_pick(group, 0, ND_ECMP_NO_PATH);
+	key = nd_flow_of(&sw->config.frame, nd_switch_frame(sw, index), sw->buffers[index].bytes);
+	return nd_ecmp_pick(group, key.hash, key.path);
 }
 
-void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
+/* The VLAN of a frame, 0 when it has none or a tag that only carries a priority. */
+static uint16_t vlan_of(const uint8_t *frame, uint32_t bytes)
+{
+	if (ND_LIKELY(nd_get_u16(frame + ND_ETH_TYPE_AT) != ND_ETH_TYPE_VLAN) ||
+	    bytes < ND_ETH_BYTES + ND_ETH_TAG_BYTES)
+		return 0;
+	return nd_get_u16(frame + ND_ETH_TAG_AT) & ND_ETH_VLAN_MASK;
+}
+
+static bool is_for_router(const struct nd_switch *sw, uint32_t index)
+{
+	const uint8_t *target = nd_switch_frame(sw, index) + ND_ETH_TARGET_AT;
+
+	return sw->routes.limit &&
+	       memcmp(target, sw->ports[sw->buffers[index].ingress].mac, 6) == 0;
+}
+
+static void route(struct nd_switch *sw, uint32_t index, nd_ns now)
+{
+	uint64_t *why;
+	uint32_t port = nd_switch_route(sw, index, &why);
+
+	if (port == ND_NONE)
+		nd_switch_drop(sw, index, why);
+	else
+		enqueue(sw, port, index, now);
+}
+
+/* By Ethernet address. */
+static void bridge(struct nd_switch *sw, uint32_t index, uint16_t vlan, nd_ns now)
 {
 	const uint8_t *frame = nd_switch_frame(sw, index);
 	const struct nd_switch_buffer *buffer = &sw->buffers[index];
-	uint32_t ingress = buffer->ingress;
-	struct nd_switch_counters *counters = &sw->ports[ingress].counters;
-	uint32_t to;
+	struct nd_switch_counters *counters = &sw->ports[buffer->ingress].counters;
+	uint32_t to = nd_fdb_lookup(&sw->fdb, nd_fdb_key(frame + ND_ETH_TARGET_AT, vlan));
 	uint32_t port;
 
-	if (ND_UNLIKELY(buffer->bytes < ND_ETH_BYTES)) {
-		nd_switch_drop(sw, index, &counters->dropped_malformed);
-		return;
-	}
-	if (sw->config.learning && !buffer->returned)
-		nd_fdb_learn(&sw->fdb, nd_fdb_key(frame + ND_ETH_SOURCE_AT, 0), (uint16_t)ingress,
-			     now);
-	if (nd_eth_is_group(frame + ND_ETH_TARGET_AT)) {
-		flood(sw, index, now);
-		return;
-	}
-	to = nd_fdb_lookup(&sw->fdb, nd_fdb_key(frame + ND_ETH_TARGET_AT, 0));
 	if (to == ND_NONE && sw->config.learning) {
 		flood(sw, index, now);
 		return;
@@ -169,13 +203,35 @@ void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
 		nd_switch_drop(sw, index, &counters->dropped_unknown);
 		return;
 	}
-	port = resolve(sw, to, index);
+	port = nd_switch_resolve(sw, to, index);
 	if (port == ND_NONE)
 		nd_switch_drop(sw, index, &counters->dropped_no_path);
-	else if (port == ingress && !buffer->returned)
+	else if (port == buffer->ingress && !buffer->returned)
 		nd_switch_drop(sw, index, &counters->dropped_hairpin);
 	else
 		enqueue(sw, port, index, now);
+}
+
+void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now)
+{
+	const uint8_t *frame = nd_switch_frame(sw, index);
+	const struct nd_switch_buffer *buffer = &sw->buffers[index];
+	uint16_t vlan;
+
+	if (ND_UNLIKELY(buffer->bytes < ND_ETH_BYTES)) {
+		nd_switch_drop(sw, index, &sw->ports[buffer->ingress].counters.dropped_malformed);
+		return;
+	}
+	vlan = vlan_of(frame, buffer->bytes);
+	if (sw->config.learning && !buffer->returned)
+		nd_fdb_learn(&sw->fdb, nd_fdb_key(frame + ND_ETH_SOURCE_AT, vlan),
+			     buffer->ingress, now);
+	if (nd_eth_is_group(frame + ND_ETH_TARGET_AT))
+		flood(sw, index, now);
+	else if (is_for_router(sw, index))
+		route(sw, index, now);
+	else
+		bridge(sw, index, vlan, now);
 }
 
 /* Makes the bytes say what the discipline decided. False when they cannot. */
@@ -197,21 +253,44 @@ static bool finish(struct nd_switch *sw, const struct nd_switch_port *port, uint
 	return true;
 }
 
-/* Copies the next frames that the link has time for into blanks; returns how many. */
-static uint32_t fill(struct nd_switch *sw, struct nd_switch_port *port, struct nd_frame *blanks,
-		     uint32_t room, nd_ns now)
+/* A copy of a frame that leaves: as it is now, with the length that it had. */
+static void mirror_leaving(struct nd_switch *sw, uint32_t port, uint32_t index, uint32_t arrived,
+			   nd_ns now)
 {
+	const struct nd_packet *packet = packet_at(sw, index);
+	const struct nd_switch_buffer *buffer = &sw->buffers[index];
+	unsigned added = packet->marks & (unsigned)~buffer->marks;
+	enum nd_mirror_verdict verdict = ND_MIRROR_SENT;
+
+	if (added & ND_MARK_TRIMMED)
+		verdict = ND_MIRROR_TRIMMED;
+	else if (added & ND_MARK_CE)
+		verdict = ND_MIRROR_SENT_MARKED;
+	if (buffer->marks & ND_MARK_TRIMMED)
+		arrived += packet->payload_bytes; /* cut before it came here */
+	nd_switch_mirror_tx(sw, port, index, arrived, verdict, now);
+}
+
+/* Copies the next frames that the link has time for into blanks; returns how many. */
+static uint32_t fill(struct nd_switch *sw, uint32_t number, struct nd_frame *blanks, uint32_t room,
+		     nd_ns now)
+{
+	struct nd_switch_port *port = &sw->ports[number];
 	uint32_t count = 0;
 
 	while (count < room) {
 		uint32_t index = nd_egress_take(&port->egress, now);
+		uint32_t arrived;
 
 		if (index == ND_NONE)
 			break;
+		arrived = sw->buffers[index].bytes;
 		if (!finish(sw, port, index)) {
 			nd_switch_drop(sw, index, &port->counters.dropped_trim);
 			continue;
 		}
+		if (ND_UNLIKELY(sw->mirrored_tx >> number & 1))
+			mirror_leaving(sw, number, index, arrived, now);
 		blanks[count].bytes = sw->buffers[index].bytes;
 		memcpy(blanks[count].data, nd_switch_frame(sw, index), blanks[count].bytes);
 		nd_pool_put(&sw->pool, index);
@@ -234,7 +313,7 @@ uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t index, nd_ns now)
 			       nd_min_u32(TRANSMIT_BATCH, port->egress.queue->packets));
 	if (room == 0)
 		return 0;
-	count = fill(sw, port, blanks, room, now);
+	count = fill(sw, index, blanks, room, now);
 	nd_port_commit(port->port, blanks, count);
 	port->unflushed = true;
 	return count;

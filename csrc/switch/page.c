@@ -134,6 +134,7 @@ static void write_switch(struct nd_page *page, struct nd_switch *sw,
 	page->packets_used = sw->pool.used;
 	page->packets_used_max = sw->pool.used_max;
 	page->addresses = sw->fdb.map.count;
+	page->routes = nd_routes_count(&sw->routes);
 	page->worker = *worker;
 	page->counters = nd_switch_counters(sw);
 	page->fdb_counters = sw->fdb.counters;

@@ -66,6 +66,8 @@ struct nd_page {
 	uint32_t packets_used;
 	uint32_t packets_used_max;
 	uint32_t addresses;
+	uint32_t routes;
+	uint32_t spare;
 	struct nd_worker_stats worker;
 	struct nd_switch_counters counters;
 	struct nd_fdb_counters fdb_counters;

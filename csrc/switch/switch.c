@@ -48,6 +48,9 @@ static int check_config(const struct nd_switch_config *config, struct nd_error *
 	if (config->fdb_max < 16 || config->fdb_max > 1u << 20)
 		return nd_error_set(error, -EINVAL, "switch %s: fdb_max is %u, not 16 to 1048576",
 				    config->name, config->fdb_max);
+	if (config->routes_max > 1u << 20)
+		return nd_error_set(error, -EINVAL, "switch %s: routes_max is %u, not 0 to 1048576",
+				    config->name, config->routes_max);
 	if (nd_frame_config_check(&config->frame, &why) < 0)
 		return nd_error_set(error, -EINVAL, "switch %s: %s", config->name, why);
 	return 0;
@@ -60,18 +63,21 @@ static bool allocate(struct nd_switch *sw)
 	void *pool = nd_switch_zeroed(nd_pool_bytes(count, sizeof(struct nd_packet)));
 	void *delayed = nd_switch_zeroed(nd_heap_bytes(count));
 	void *fdb = nd_switch_zeroed(nd_fdb_bytes(config->fdb_max));
+	void *routes = nd_switch_zeroed(nd_routes_bytes(config->routes_max));
 
 	sw->buffers = nd_switch_zeroed(count * sizeof(*sw->buffers));
 	sw->frames = nd_switch_zeroed((size_t)count * config->frame_bytes_max);
-	if (!pool || !delayed || !fdb || !sw->buffers || !sw->frames) {
+	if (!pool || !delayed || !fdb || !routes || !sw->buffers || !sw->frames) {
 		free(pool);
 		free(delayed);
 		free(fdb);
+		free(routes);
 		return false;
 	}
 	nd_pool_init(&sw->pool, pool, count, sizeof(struct nd_packet));
 	nd_heap_init(&sw->delayed, delayed, count);
 	nd_fdb_init(&sw->fdb, fdb, config->fdb_max, config->fdb_aging, nd_mix64(config->seed));
+	nd_routes_init(&sw->routes, routes, config->routes_max, nd_mix64(config->seed + 1));
 	return true;
 }
 
@@ -112,6 +118,7 @@ void nd_switch_free(struct nd_switch *sw)
 	free(sw->pool.items);
 	free(sw->delayed.items);
 	free(sw->fdb.map.slots);
+	free(sw->routes.fib.map.slots);
 	free(sw->buffers);
 	free(sw->frames);
 	free(sw);
@@ -167,6 +174,7 @@ int nd_switch_add_group(struct nd_switch *sw, enum nd_ecmp_mode mode, const uint
 void nd_switch_forget(struct nd_switch *sw, uint16_t to)
 {
 	nd_fdb_forget(&sw->fdb, to);
+	nd_routes_forget(&sw->routes, to);
 	for (uint32_t i = 0; i < ND_SWITCH_GROUPS_MAX && !(to & ND_SWITCH_GROUP); i++)
 		nd_ecmp_forget(&sw->groups[i], to);
 }
@@ -187,6 +195,16 @@ int nd_switch_set_address(struct nd_switch *sw, uint64_t key, uint16_t to)
 	return exists(sw, to) ? nd_fdb_set(&sw->fdb, key, to) : -ENODEV;
 }
 
+int nd_switch_set_route(struct nd_switch *sw, const uint8_t prefix[16], uint8_t length,
+			const struct nd_route *route)
+{
+	if (!exists(sw, route->to) || route->count > ND_ECMP_MEMBERS_MAX)
+		return -ENODEV;
+	if (sw->routes.limit == 0)
+		return -EOPNOTSUPP;
+	return nd_routes_set(&sw->routes, prefix, length, route);
+}
+
 /* A buffer with the frame in it, decoded; ND_NONE when it was dropped. */
 static uint32_t take_in(struct nd_switch *sw, uint32_t ingress, const struct nd_frame *frame)
 {
@@ -195,12 +213,12 @@ static uint32_t take_in(struct nd_switch *sw, uint32_t ingress, const struct nd_
 	uint32_t index;
 
 	if (ND_UNLIKELY(frame->bytes > sw->config.frame_bytes_max)) {
-		counters->dropped_oversize++;
+		nd_switch_count_drop(sw, &counters->dropped_oversize);
 		return ND_NONE;
 	}
 	index = nd_pool_get(&sw->pool);
 	if (ND_UNLIKELY(index == ND_NONE)) {
-		counters->dropped_no_buffer++;
+		nd_switch_count_drop(sw, &counters->dropped_no_buffer);
 		return ND_NONE;
 	}
 	counters->accepted++;
@@ -219,10 +237,12 @@ static uint32_t take_in(struct nd_switch *sw, uint32_t ingress, const struct nd_
 
 static void hold(struct nd_switch *sw, uint32_t index, nd_ns due, nd_ns now)
 {
-	if (due <= now)
+	if (due <= now) {
 		nd_switch_dispatch(sw, index, now);
-	else
-		nd_heap_set(&sw->delayed, index, due);
+		return;
+	}
+	nd_heap_set(&sw->delayed, index, due);
+	sw->fate = ND_MIRROR_DELAYED;
 }
 
 /* Takes in a frame that the fault injector may lose, spoil, double or delay. */
@@ -246,22 +266,35 @@ static void take_in_faulty(struct nd_switch *sw, uint32_t ingress, const struct 
 	}
 }
 
-static void take_in_next(struct nd_switch *sw, uint32_t ingress, nd_ns now)
+static void take_in_one(struct nd_switch *sw, uint32_t ingress, const struct nd_frame *frame,
+			nd_ns now)
 {
-	struct nd_switch_port *port = &sw->ports[ingress];
-	struct nd_switch_intake *intake = &port->intake;
-	const struct nd_frame *frame = &intake->frames[intake->next++];
 	uint32_t index;
 
-	if (intake->next < intake->count)
-		__builtin_prefetch(intake->frames[intake->next].data);
-	if (ND_UNLIKELY(!nd_faults_off(&port->faults))) {
+	if (ND_UNLIKELY(!nd_faults_off(&sw->ports[ingress].faults))) {
 		take_in_faulty(sw, ingress, frame, now);
 		return;
 	}
 	index = take_in(sw, ingress, frame);
 	if (index != ND_NONE)
 		nd_switch_dispatch(sw, index, now);
+}
+
+static void take_in_next(struct nd_switch *sw, uint32_t ingress, nd_ns now)
+{
+	struct nd_switch_intake *intake = &sw->ports[ingress].intake;
+	const struct nd_frame *frame = &intake->frames[intake->next++];
+	struct nd_mirror_frame *copies[ND_SWITCH_MIRRORS_MAX];
+
+	if (intake->next < intake->count)
+		__builtin_prefetch(intake->frames[intake->next].data);
+	if (ND_LIKELY(!(sw->mirrored_rx >> ingress & 1))) {
+		take_in_one(sw, ingress, frame, now);
+		return;
+	}
+	nd_switch_mirror_rx(sw, ingress, copies, frame->data, frame->bytes);
+	take_in_one(sw, ingress, frame, now);
+	nd_switch_mirror_fate(sw, ingress, copies, now);
 }
 
 /* What one turn of an input brings in. True when it has more. */
@@ -362,8 +395,11 @@ uint32_t nd_switch_round(struct nd_switch *sw, nd_ns now)
 		nd_fdb_age(&sw->fdb, now);
 		sw->fdb_checked = now;
 	}
+	if (sw->looked == 0)
+		sw->looked = now;
 	release_delayed(sw, now);
 	taken = take_in_all(sw, now);
+	sw->looked = now;
 	return taken + send_all(sw, now);
 }
 
@@ -395,6 +431,7 @@ const char *nd_switch_audit(const struct nd_switch *sw)
 {
 	const struct nd_switch_counters c = nd_switch_counters(sw);
 	uint64_t dropped = c.dropped_malformed + c.dropped_unknown + c.dropped_no_path +
+			   c.dropped_no_route + c.dropped_no_neighbour + c.dropped_hop_limit +
 			   c.dropped_hairpin + c.dropped_faults + c.dropped_queue +
 			   c.dropped_bounce + c.dropped_trim + c.dropped_off_tree +
 			   c.dropped_removed;

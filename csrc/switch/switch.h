@@ -29,10 +29,13 @@
 #include "switch/egress.h"
 #include "switch/faults.h"
 #include "switch/fdb.h"
+#include "switch/mirror.h"
+#include "switch/route.h"
 #include "wire/frame.h"
 
 #define ND_SWITCH_PORTS_MAX 64u
 #define ND_SWITCH_GROUPS_MAX 256u
+#define ND_SWITCH_MIRRORS_MAX 8u
 #define ND_SWITCH_NAME_BYTES 16u
 
 /* Forwarding entries below this are ports, from here on ECMP groups. */
@@ -43,6 +46,7 @@ struct nd_switch_config {
 	uint32_t packets_max;     /* buffers, shared by all ports */
 	uint32_t frame_bytes_max; /* size of a buffer; longer frames are dropped */
 	uint32_t fdb_max;         /* learned and configured addresses */
+	uint32_t routes_max;      /* 0: it does not route */
 	nd_ns fdb_aging;
 	bool learning;            /* learn where addresses are, flood to the unknown */
 	struct nd_frame_config frame;
@@ -58,6 +62,7 @@ struct nd_switch_port_settings {
 	struct nd_phantom_config phantom; /* behind the discipline; rate_bps 0: none */
 	struct nd_frame_trim trim;
 	struct nd_faults_config faults; /* on arrival */
+	uint8_t mac[6]; /* the router's address on its link; zero: the device's */
 	bool off_tree; /* takes no part in flooding: what keeps it from circling in a fabric of
 			* several paths, where floods follow a spanning tree */
 };
@@ -74,6 +79,11 @@ struct nd_switch_port_settings {
 	X(dropped_oversize, "Frames dropped on arrival because they are longer than a buffer.") \
 	X(dropped_malformed, "Frames dropped because they have no Ethernet header.") \
 	X(dropped_unknown, "Frames dropped because their address is unknown and learning is off.") \
+	X(routed, "Frames to the switch's own address that went on by a route.") \
+	X(dropped_no_route, "Frames to the switch's own address dropped because no route leads on.") \
+	X(dropped_no_neighbour, "Frames dropped because their next hop has no known Ethernet " \
+				"address on the port that was chosen.") \
+	X(dropped_hop_limit, "Frames dropped by the router because their hop limit is used up.") \
 	X(dropped_no_path, "Frames dropped because every port that leads on, or the one chosen by " \
 			   "the sender, is down.") \
 	X(dropped_hairpin, "Frames dropped because they would leave by the port they came from.") \
@@ -123,6 +133,8 @@ struct nd_switch_port {
 	enum nd_port_state state;
 	struct nd_error why;  /* of a state that is not up */
 	uint32_t changes;     /* times that enabled or state changed */
+	uint8_t mac[6];        /* of the router on this link */
+	uint8_t router_mac[6]; /* as configured, or zero */
 	char name[ND_PORT_NAME_BYTES];
 	struct nd_port *port; /* NULL while it is closed, to be opened again */
 	struct nd_egress egress;
@@ -146,12 +158,18 @@ struct nd_switch {
 	uint8_t *frames;
 	struct nd_heap delayed; /* buffers that the fault injector holds, by due time */
 	struct nd_fdb fdb;
+	struct nd_routes routes;
 	struct nd_ecmp groups[ND_SWITCH_GROUPS_MAX]; /* without members: free */
 	uint32_t port_count; /* slots in use or used before */
 	uint32_t turn;       /* port whose frames are taken first */
 	struct nd_switch_port ports[ND_SWITCH_PORTS_MAX];
 	struct nd_switch_counters removed; /* of ports that are no more */
 	struct nd_wire_counters wire_counters;
+	struct nd_mirror *mirrors[ND_SWITCH_MIRRORS_MAX];
+	uint64_t mirrored_rx, mirrored_tx; /* bit i: some mirror wants port i */
+	enum nd_mirror_verdict fate;       /* of the frame that was dealt with last */
+	const uint64_t *dropped_by;        /* the counter of the last drop */
+	nd_ns looked;          /* for frames: what is taken in now came later */
 	nd_ns fdb_checked;
 	nd_ns flush_at; /* a link did not take all that was committed: tell it again */
 	nd_ns published;       /* page is as of then */
@@ -224,8 +242,22 @@ int nd_switch_remove_group(struct nd_switch *sw, uint32_t group);
 /* A configured address: leads to a port, or ND_SWITCH_GROUP | group. 0 or negative errno. */
 int nd_switch_set_address(struct nd_switch *sw, uint64_t key, uint16_t to);
 
+/* A route; hops name ports that are there. 0 or negative errno. */
+int nd_switch_set_route(struct nd_switch *sw, const uint8_t prefix[16], uint8_t length,
+			const struct nd_route *route);
+
+/* Mirrors belong to the caller. 0 or -ENOSPC. */
+int nd_switch_add_mirror(struct nd_switch *sw, struct nd_mirror *mirror);
+void nd_switch_remove_mirror(struct nd_switch *sw, const struct nd_mirror *mirror);
+
 /* One round: takes in a batch from each port, sends what may be sent. Returns frames moved. */
 uint32_t nd_switch_round(struct nd_switch *sw, nd_ns now);
+
+/* The thread was blocked until now because no frame came. */
+static inline void nd_switch_rested(struct nd_switch *sw, nd_ns now)
+{
+	sw->looked = now;
+}
 
 /* When the next queued or delayed frame wants a round, or ND_NEVER. */
 nd_ns nd_switch_deadline(const struct nd_switch *sw);
@@ -247,11 +279,31 @@ const char *nd_switch_audit(const struct nd_switch *sw);
 /* Gives a frame in buffer index its way; the buffer is the callee's from here. */
 void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now);
 
+/* The port that a port or group stands for now, or ND_NONE. */
+uint32_t nd_switch_resolve(struct nd_switch *sw, uint32_t to, uint32_t index);
+
+/* Makes a frame to the router ready for its next hop. Port, or ND_NONE with the counter of why. */
+uint32_t nd_switch_route(struct nd_switch *sw, uint32_t index, uint64_t **why);
+
 /* Drops and returns what a discipline of the port let go. */
 void nd_switch_shed(struct nd_switch *sw, uint32_t port, const struct nd_shed *shed, nd_ns now);
 
 /* Sends what a port's link has time for. Returns frames sent. */
 uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t port, nd_ns now);
+
+/* Copies of a frame that arrived, and of what became of it after all was done. */
+void nd_switch_mirror_rx(struct nd_switch *sw, uint32_t port,
+			 struct nd_mirror_frame *copies[ND_SWITCH_MIRRORS_MAX],
+			 const uint8_t *frame, uint32_t bytes);
+void nd_switch_mirror_fate(struct nd_switch *sw, uint32_t port,
+			   struct nd_mirror_frame *copies[ND_SWITCH_MIRRORS_MAX], nd_ns now);
+
+/* Copies of a frame that leaves, or that its queue dropped. */
+void nd_switch_mirror_tx(struct nd_switch *sw, uint32_t port, uint32_t index,
+			 uint32_t original_bytes, enum nd_mirror_verdict verdict, nd_ns now);
+
+/* A port that is no more is mirrored no more. */
+void nd_switch_unmirror_port(struct nd_switch *sw, uint32_t port);
 
 /* No address, route or group leads to a port (or group) any more. */
 void nd_switch_forget(struct nd_switch *sw, uint16_t to);
@@ -267,9 +319,16 @@ static inline uint8_t *nd_switch_frame(const struct nd_switch *sw, uint32_t inde
 	return sw->frames + (size_t)index * sw->config.frame_bytes_max;
 }
 
-static inline void nd_switch_drop(struct nd_switch *sw, uint32_t index, uint64_t *counter)
+static inline void nd_switch_count_drop(struct nd_switch *sw, uint64_t *counter)
 {
 	(*counter)++;
+	sw->fate = ND_MIRROR_DROPPED;
+	sw->dropped_by = counter;
+}
+
+static inline void nd_switch_drop(struct nd_switch *sw, uint32_t index, uint64_t *counter)
+{
+	nd_switch_count_drop(sw, counter);
 	nd_pool_put(&sw->pool, index);
 }
 

@@ -117,6 +117,17 @@ static void set_phantom(struct nd_switch_port *port, const struct nd_phantom_con
 				now);
 }
 
+/* The router's address on the link: as configured, else the device's. */
+static void choose_mac(struct nd_switch_port *port)
+{
+	static const uint8_t none[6];
+	bool configured = memcmp(port->router_mac, none, sizeof(none)) != 0;
+
+	if (configured || port->port)
+		memcpy(port->mac, configured ? port->router_mac : port->port->mac,
+		       sizeof(port->mac));
+}
+
 /* All but the queue. */
 static void set(struct nd_switch_port *port, const struct nd_switch_port_settings *settings,
 		nd_ns now)
@@ -126,6 +137,8 @@ static void set(struct nd_switch_port *port, const struct nd_switch_port_setting
 	nd_assert(status == 0);
 	port->trim = settings->trim;
 	port->off_tree = settings->off_tree;
+	memcpy(port->router_mac, settings->mac, sizeof(port->router_mac));
+	choose_mac(port);
 	port->faults.config = settings->faults;
 	set_phantom(port, &settings->phantom, now);
 }
@@ -243,6 +256,7 @@ struct nd_port *nd_switch_swap_port(struct nd_switch *sw, uint32_t index, struct
 		nd_counters_add(&nd_port_counters_table, &port->closed, &old->counters);
 	port->port = opened;
 	port->unflushed = false;
+	choose_mac(port);
 	port->intake.count = 0;
 	set_state(sw, index, port->enabled, !opened ? ND_PORT_GONE :
 					    opened->down ? ND_PORT_DOWN : ND_PORT_UP);
@@ -259,6 +273,7 @@ struct nd_port *nd_switch_detach_port(struct nd_switch *sw, uint32_t index, stru
 	struct nd_port *opened = nd_switch_swap_port(sw, index, NULL);
 
 	nd_switch_forget(sw, (uint16_t)index);
+	nd_switch_unmirror_port(sw, index);
 	drop_delayed(sw, index);
 	nd_counters_add(&nd_switch_counters_table, &sw->removed, &port->counters);
 	*queue = port->egress.queue;

@@ -145,6 +145,7 @@ static nd_ns wake_time(const struct nd_worker *worker)
 static void nap(struct nd_worker *worker, struct pollfd *polls)
 {
 	nd_ns before = nd_worker_now();
+	nd_ns after;
 	nd_ns wake = wake_time(worker);
 	struct timespec timeout;
 	uint64_t woken;
@@ -162,7 +163,10 @@ static void nap(struct nd_worker *worker, struct pollfd *polls)
 	    read(worker->wake_fd, &woken, sizeof(woken)) < 0)
 		nd_assert(errno == EAGAIN);
 	add(&worker->stats.sleeps, 1);
-	add(&worker->stats.sleep_ns, nd_worker_now() - before);
+	after = nd_worker_now();
+	add(&worker->stats.sleep_ns, after - before);
+	for (uint32_t i = 0; i < worker->switch_count; i++)
+		nd_switch_rested(worker->switches[i], after);
 }
 
 static void pin(const struct nd_worker *worker)

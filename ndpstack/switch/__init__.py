@@ -10,6 +10,8 @@ from ndpstack.switch._config import SwitchConfig as SwitchConfig
 from ndpstack.switch._config import TrimConfig as TrimConfig
 from ndpstack.switch._config import WorkerConfig as WorkerConfig
 from ndpstack.switch._errors import SwitchError as SwitchError
+from ndpstack.switch._mirror import Mirror as Mirror
+from ndpstack.switch._mirror import MirrorFrame as MirrorFrame
 from ndpstack.switch._queues import mixed_queue as mixed_queue
 from ndpstack.switch._queues import queue as queue
 from ndpstack.switch._reading import Address as Address

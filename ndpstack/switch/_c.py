@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
@@ -45,6 +46,29 @@ _GROUP_MODES = {
 }
 
 
+def mac_bytes(text: str) -> bytes:
+    """An Ethernet address as bytes."""
+    try:
+        mac = bytes.fromhex(text.replace(":", ""))
+    except ValueError:
+        mac = b""
+    if len(mac) != 6:
+        raise SwitchError(f"{text!r} is no Ethernet address")
+    return mac
+
+
+def prefix_of(text: str) -> tuple[bytes, int]:
+    """A prefix as 16 bytes and a length, IPv4 mapped into IPv6."""
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError as error:
+        raise SwitchError(f"{text!r} is no prefix: {error}") from error
+    packed = network.network_address.packed
+    if network.version == 6:
+        return packed, network.prefixlen
+    return bytes(10) + b"\xff\xff" + packed, 96 + network.prefixlen
+
+
 def group_mode(config: GroupConfig) -> int:
     """A group's mode."""
     return _GROUP_MODES[config.mode]
@@ -70,6 +94,7 @@ def switch_config(config: SwitchConfig) -> Iterator[nd_switch_config]:
     made = ffi.new("struct nd_switch_config *")
     made.name, made.packets_max = name, config.packets
     made.frame_bytes_max, made.fdb_max = config.frame_bytes, config.addresses
+    made.routes_max = config.routes
     made.fdb_aging, made.learning = config.aging_ns, config.learning
     made.frame, made.seed = frame_config(config)[0], config.seed
     yield made
@@ -124,6 +149,8 @@ def settings_of(
         made.discipline, made.discipline_config = queue.ops, queue.config
     made.rate_bps, made.catch_up = config.rate_bps, config.catch_up_ns
     made.off_tree = not config.floods
+    if config.mac:
+        made.mac[0:6] = list(mac_bytes(config.mac))
     if config.phantom is not None:
         made.phantom.rate_bps = config.phantom.rate_bps
         made.phantom.threshold_bytes = config.phantom.threshold_bytes

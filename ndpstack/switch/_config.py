@@ -114,6 +114,8 @@ class PortConfig:
     trim: TrimConfig = TrimConfig()
     phantom: PhantomConfig | None = None
     faults: FaultsConfig = FaultsConfig()
+    mac: str = ""
+    """The router's address on this link; the device's when empty."""
     floods: bool = True
     """Whether it takes part in flooding; in a fabric of several paths, only those of a tree do."""
     enabled: bool = True
@@ -145,6 +147,8 @@ class SwitchConfig:
     """Size of a buffer; longer frames are dropped."""
     addresses: int = 4096
     """Most Ethernet addresses, learned and configured."""
+    routes: int = 0
+    """Most routes; 0: it does not route. Frames to the port's own address are routed."""
     aging_ns: int = 300 * 10**9
     """A learned address is forgotten after this time without a frame."""
     learning: bool = True

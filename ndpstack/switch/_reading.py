@@ -123,6 +123,7 @@ class Reading:
     buffers_used_max: int
     addresses: int
     """Entries of the forwarding database."""
+    routes: int
     counters: Counters
     """Groups switch, wire and fdb."""
     heartbeat: Heartbeat
@@ -196,6 +197,7 @@ def reading_of(page: nd_page) -> Reading:
         buffers_used=page.packets_used,
         buffers_used_max=page.packets_used_max,
         addresses=page.addresses,
+        routes=page.routes,
         counters={
             "switch": _values("switch", page.counters),
             "wire": _values("wire", page.wire_counters),

@@ -8,18 +8,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from ndpstack._core import ffi, lib
-from ndpstack.switch._c import group_mode, opening_of, settings_of, switch_config
+from ndpstack.switch._c import (
+    group_mode,
+    mac_bytes,
+    opening_of,
+    prefix_of,
+    settings_of,
+    switch_config,
+)
 from ndpstack.switch._errors import Failure, SwitchError
+from ndpstack.switch._mirror import Mirror
 from ndpstack.switch._queues import Made
 from ndpstack.switch._reading import Address, QueueState, reading_of
 from ndpstack.switch._worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from ndpstack._core import Pointer, nd_control
     from ndpstack.switch._config import GroupConfig, Opening, PortConfig, SwitchConfig
+    from ndpstack.switch._mirror import Direction
     from ndpstack.switch._reading import Counters, Heartbeat, PortReading, Reading
 
 _ADDRESSES_AT_ONCE = 512
@@ -327,6 +336,40 @@ class Switch:
         failure = Failure()
         failure.check(lib.nd_control_remove_address(self._handle, _mac(mac), vlan, failure.error))
 
+    def add_route(self, prefix: str, to: str, macs: Mapping[str, str]) -> None:
+        """Adds or replaces a route, for frames to a port's own address.
+
+        Args:
+            prefix: Such as 10.1.0.0/16 or fd00::/64; without bits beyond its length.
+            to: Port or group.
+            macs: Ethernet address of the next hop, by port that leads to it.
+        """
+        with self._lock:
+            failure = Failure()
+            address, length = prefix_of(prefix)
+            route = ffi.new("struct nd_route *")
+            route.to, route.count = self._to(to), len(macs)
+            if len(macs) > len(route.hops):
+                raise SwitchError(f"route {prefix}: at most {len(route.hops)} next hops")
+            for hop, (port, mac) in zip(route.hops, macs.items(), strict=False):
+                hop.port = self._port(port).index
+                hop.mac[0:6] = list(mac_bytes(mac))
+            failure.check(
+                lib.nd_control_set_route(
+                    self._handle, ffi.new("uint8_t[]", address), length, route, failure.error
+                )
+            )
+
+    def remove_route(self, prefix: str) -> None:
+        """Takes a route out."""
+        failure = Failure()
+        address, length = prefix_of(prefix)
+        failure.check(
+            lib.nd_control_remove_route(
+                self._handle, ffi.new("uint8_t[]", address), length, failure.error
+            )
+        )
+
     def fdb(self) -> list[Address]:
         """The forwarding database, in no special order."""
         rows: list[Address] = []
@@ -348,6 +391,30 @@ class Switch:
                         )
                     )
         return rows
+
+    # ---- mirrors ----
+
+    def mirror(
+        self,
+        ports: Sequence[str] = (),
+        direction: Direction = "both",
+        snaplen: int = 128,
+        frames: int = 4096,
+    ) -> Mirror:
+        """Begins to copy the frames of some ports; close the mirror to end it.
+
+        Args:
+            ports: Which; all of now when empty.
+            direction: Frames that arrive, that leave, or both.
+            snaplen: Bytes of each frame that are kept.
+            frames: How many may wait to be read; more are lost and counted.
+        """
+        with self._lock:
+            names = list(ports or self._ports)
+            indices = [self._port(name).index for name in names]
+            return Mirror(
+                self._handle, dict(zip(names, indices, strict=True)), direction, snaplen, frames
+            )
 
     # ---- what it tells ----
 
@@ -415,10 +482,4 @@ class Switch:
 
 def _mac(text: str) -> Pointer[int]:
     """An address as C takes it."""
-    try:
-        mac = bytes.fromhex(text.replace(":", ""))
-    except ValueError:
-        mac = b""
-    if len(mac) != 6:
-        raise SwitchError(f"{text!r} is no Ethernet address")
-    return ffi.new("uint8_t[]", mac)
+    return ffi.new("uint8_t[]", mac_bytes(text))

@@ -1,0 +1,147 @@
+"""Copies of frames and what became of them, for people and for wireshark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Self
+
+from ndpstack._core import ffi, lib
+from ndpstack.switch._errors import Failure, SwitchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import BinaryIO
+
+    from ndpstack._core import nd_control, nd_mirror
+
+Direction = Literal["rx", "tx", "both"]
+
+_FRAMES_AT_ONCE = 256
+_HEADER_BYTES_MAX = 192 * 65
+_CHUNK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class MirrorFrame:
+    """A copy of a frame."""
+
+    time_ns: int
+    """Of the wall clock."""
+    port: str
+    direction: Literal["rx", "tx"]
+    verdict: str
+    """What became of it: "queued", "trimmed", "dropped: unknown", "sent" ..."""
+    data: bytes
+    """As much as the mirror keeps."""
+    original_bytes: int
+    """Length before it was cut to that, or trimmed."""
+
+
+class Mirror:
+    """A ring of copies that the worker fills and this empties; it never holds up the switch.
+
+    Read it from one thread. `Switch.mirror` makes it; close it before the switch.
+    """
+
+    def __init__(
+        self,
+        control: nd_control,
+        ports: Mapping[str, int],
+        direction: Direction,
+        snaplen: int,
+        frames: int,
+    ) -> None:
+        self._names = {index: name for name, index in ports.items()}
+        self._snaplen = snaplen
+        texts = [ffi.new("char[]", name.encode()[:31]) for name in ports]
+        names = ffi.new("char *[]", texts)
+        config = ffi.new("struct nd_mirror_config *")
+        indices = ffi.new("uint8_t[]", list(ports.values()))
+        config.ports, config.port_count = indices, len(ports)
+        config.names = names
+        config.rx, config.tx = direction in ("rx", "both"), direction in ("tx", "both")
+        config.snap_bytes, config.frames = snaplen, frames
+        failure = Failure()
+        mirror = lib.nd_control_mirror(control, config, failure.error)
+        if not mirror:
+            raise failure.exception()
+        self._control = control
+        self._mirror: nd_mirror | None = mirror
+        self._records = ffi.new("struct nd_mirror_frame[]", _FRAMES_AT_ONCE)
+        self._bytes = ffi.new("uint8_t[]", _FRAMES_AT_ONCE * snaplen)
+        self._chunk = ffi.new("uint8_t[]", _CHUNK_BYTES)
+
+    @property
+    def _handle(self) -> nd_mirror:
+        if self._mirror is None:
+            raise SwitchError("the mirror is closed")
+        return self._mirror
+
+    def read(self) -> list[MirrorFrame]:
+        """Frames since the last call, a few hundred at most; never waits."""
+        count = lib.nd_mirror_read(self._handle, self._records, self._bytes, _FRAMES_AT_ONCE)
+        comment = ffi.new("char[]", 64)
+        frames = []
+        for i in range(count):
+            record = self._records[i]
+            begin = i * self._snaplen
+            data = ffi.buffer(self._bytes)[begin : begin + record.captured_bytes]
+            verdict = ffi.string(lib.nd_mirror_comment(ffi.addressof(record), comment))
+            frames.append(
+                MirrorFrame(
+                    time_ns=record.time,
+                    port=self._names[record.port],
+                    direction="rx" if record.direction == 1 else "tx",
+                    verdict=verdict.decode(),
+                    data=bytes(data),
+                    original_bytes=record.original_bytes,
+                )
+            )
+        return frames
+
+    def header(self) -> bytes:
+        """The beginning of a pcapng file: the ports are its interfaces."""
+        out = ffi.new("uint8_t[]", _HEADER_BYTES_MAX)
+        return bytes(ffi.buffer(out)[0 : lib.nd_mirror_header(self._handle, out, len(out))])
+
+    def read_pcapng(self) -> bytes:
+        """Frames since the last call as blocks of a pcapng file; empty when there are none."""
+        count = lib.nd_mirror_pcapng(self._handle, self._chunk, _CHUNK_BYTES)
+        return bytes(ffi.buffer(self._chunk)[0:count])
+
+    def write(self, file: BinaryIO, limit: int | None = None) -> int:
+        """Writes what waits to a file that begins with `header()`; returns the bytes written.
+
+        Args:
+            file: Where to.
+            limit: Stops before it has written more.
+        """
+        written = 0
+        while chunk := self.read_pcapng():
+            if limit is not None and written + len(chunk) > limit:
+                break
+            file.write(chunk)
+            written += len(chunk)
+        return written
+
+    def dropped(self) -> int:
+        """Copies that were lost because they were not read in time."""
+        return lib.nd_mirror_dropped(self._handle)
+
+    def close(self) -> None:
+        """Ends it."""
+        mirror, self._mirror = self._mirror, None
+        if mirror is not None:
+            lib.nd_control_unmirror(self._control, mirror)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
