@@ -77,14 +77,15 @@ class MemoryHost:
         """All frames, until none has come for a while."""
         frames: list[bytes] = []
         deadline = time.monotonic() + settle
-        while time.monotonic() < deadline:
+        while True:
             frame = self.receive()
-            if frame is None:
+            if frame is not None:
+                frames.append(frame)
+                deadline = time.monotonic() + settle
+            elif time.monotonic() >= deadline:
+                return frames
+            else:
                 time.sleep(0.001)
-                continue
-            frames.append(frame)
-            deadline = time.monotonic() + settle
-        return frames
 
 
 def mac(number: int) -> str:

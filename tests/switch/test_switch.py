@@ -133,9 +133,11 @@ def test_ports_come_and_go_while_others_forward(bed: Bed) -> None:
             time.sleep(0.0002)
 
     bed.switch.set_address(mac(1), "p1")
+    got: list[bytes] = []
     thread = threading.Thread(target=traffic)
     thread.start()
     for number in range(20):
+        got += bed.hosts[1].drain(settle=0)
         bed.add(f"extra{number}")
         bed.switch.set_port(
             PortConfig(
@@ -147,7 +149,7 @@ def test_ports_come_and_go_while_others_forward(bed: Bed) -> None:
         bed.switch.remove_port(f"extra{number}")
     stop.set()
     thread.join()
-    got = bed.hosts[1].drain()
+    got += bed.hosts[1].drain(settle=0.5)
     # Nothing lost, doubled or out of order, whatever was changed meanwhile.
     assert [int.from_bytes(data[14:18], "big") for data in got] == list(range(sent))
     assert sent > 20
