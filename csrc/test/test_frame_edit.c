@@ -131,8 +131,14 @@ TEST(nd_frame_trim__nothing_to_cut)
 TEST(nd_frame_trim__refuses)
 {
 	struct nd_packet data = wire_ndp_data(payload);
+	struct nd_packet empty = data;
 
+	empty.flags |= ND_NDP_FLAG_VOID;
+	empty.payload_bytes = 0;
+	empty.payload = NULL;
 	for (unsigned form = 0; form < WIRE_FORMS; form++) {
+		make(form, empty);
+		check_refused();
 		make(form, data);
 		frame[0] |= 1;
 		memcpy(before, frame, sizeof(frame));

@@ -20,7 +20,7 @@ static bool read_data(const struct nd_frame_config *config, const uint8_t *frame
 	packet->marks = 0;
 	return nd_ndp_decode(frame + layout->message_at, layout->end - layout->message_at, seed,
 			     packet) == ND_WIRE_OK &&
-	       packet->type == ND_NDP_DATA;
+	       !(packet->marks & ND_MARK_CONTROL);
 }
 
 static bool has_dscp(const struct nd_layout *layout, uint8_t dscp)
