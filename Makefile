@@ -72,19 +72,19 @@ build-fuzz: $(VENV)/ready
 		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 
 FUZZ_SECONDS ?= 60
+FUZZ_JOBS ?= 2
 fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found something stay there
 	ninja -C build-fuzz
-	mkdir -p build-fuzz/seeds
+	mkdir -p build-fuzz/seeds build-fuzz/found
 	build-fuzz/csrc/make_seeds build-fuzz/seeds
-	for target in $$(find build-fuzz/csrc -maxdepth 1 -name 'fuzz_*' -type f | sort); do \
-		name=$$(basename $$target); \
-		mkdir -p build-fuzz/seeds/$$name build-fuzz/corpus/$$name build-fuzz/found; \
-		echo "== $$name"; \
-		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $$target -max_len=2048 \
-			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-			-artifact_prefix=build-fuzz/found/$$name- \
-			build-fuzz/corpus/$$name build-fuzz/seeds/$$name; \
-	done
+	find build-fuzz/csrc -maxdepth 1 -name 'fuzz_*' -type f -printf '%f\n' | sort | \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 xargs -P $(FUZZ_JOBS) -I{} sh -euc ' \
+		mkdir -p build-fuzz/seeds/{} build-fuzz/corpus/{}; \
+		build-fuzz/csrc/{} -max_len=2048 -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
+			-print_final_stats=1 -artifact_prefix=build-fuzz/found/{}- \
+			build-fuzz/corpus/{} build-fuzz/seeds/{} > build-fuzz/{}.log 2>&1 || \
+			{ cat build-fuzz/{}.log; echo "{} found something: build-fuzz/found/{}-*"; exit 1; }; \
+		echo "{}: $$(grep -o "executed_units: .*" build-fuzz/{}.log)"'
 
 bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, targets
 	python tests/tools/bench.py
