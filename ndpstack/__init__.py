@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ndpstack._homa import HomaSocket as HomaSocket
     from ndpstack._homa import Rpc as Rpc
     from ndpstack._ndp import NdpSocket as NdpSocket
+    from ndpstack._stack import Backend as Backend
     from ndpstack._stack import PortState as PortState
     from ndpstack._stack import Stack as Stack
     from ndpstack._stack import StackConfig as StackConfig
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ndpstack.errors import NdpError as NdpError
 
 _HOMES = {
+    "Backend": "ndpstack._stack",
     "Call": "ndpstack._homa",
     "HomaSocket": "ndpstack._homa",
     "NdpError": "ndpstack.errors",

@@ -8,14 +8,14 @@ import os
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 from ndpstack import _core
 from ndpstack._address import Peer, pack, unpack
 from ndpstack._dispatch import Dispatcher
 from ndpstack._resolver import Resolver, follow_kernel
-from ndpstack.errors import NdpError
+from ndpstack.errors import NdpError, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,8 +69,8 @@ class StackConfig:
     """Interface (xdp, packet), own ADDRESS:PORT (udp), or a name that both ends know (memory)."""
     backend: Backend = "xdp"
     """xdp needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, packet CAP_NET_RAW, the others nothing."""
-    address: str
-    """The host's own IP address."""
+    address: str | None = None
+    """The host's own IP address; None: the interface's, as the kernel has it (xdp, packet)."""
     address6: str | None = None
     """A second one of the other family."""
     listen: bool = False
@@ -169,6 +169,29 @@ def _string(text: str, keep: list[object]) -> _core.Pointer[bytes]:
     return made
 
 
+def _with_address(config: StackConfig) -> StackConfig:
+    """The config with an own address, the interface's if there is none in it.
+
+    Raises:
+        ValueError: It has none, and there is no interface to ask for.
+        NdpError: The interface has none.
+    """
+    if config.address is not None:
+        return config
+    if config.backend not in ("xdp", "packet"):
+        raise ValueError(f"backend {config.backend} needs an address: give the host's own")
+    from ndpstack._neighbours import own_addresses
+
+    found = own_addresses(config.name, config.netns)
+    if not found:
+        raise make_error(
+            errno.EADDRNOTAVAIL,
+            f"interface {config.name} has no address",
+            remedy="Give it one, or give one to the stack.",
+        )
+    return replace(config, address=found[0])
+
+
 class Stack:
     """A handle on a core: what sockets are made on.
 
@@ -197,6 +220,8 @@ class Stack:
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
         error = ffi.new("struct nd_error *")
+        config = _with_address(config)
+        self._config: StackConfig | None = config
         app = lib.nd_app_open(_fill(config, keep), error)
         self._begin(app, error, config.name, config.address)
         self._neighbours(config)
@@ -235,7 +260,8 @@ class Stack:
             NdpError: There is no such service, or it takes no further application.
         """
         error = ffi.new("struct nd_error *")
-        return cls._of(lib.nd_app_attach(service.encode(), error), error, service, None)
+        app = lib.nd_app_attach(service.encode(), error)
+        return cls._of(app, error, service, None, None)
 
     def share(self) -> Self:
         """A second handle on the core that this process runs, with memory of its own.
@@ -245,11 +271,19 @@ class Stack:
         """
         error = ffi.new("struct nd_error *")
         app = lib.nd_app_share(self.dispatcher.app, error)
-        return self._of(app, error, self.name, self._address)
+        return self._of(app, error, self.name, self._address, self._config)
 
     @classmethod
-    def _of(cls, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None) -> Self:
+    def _of(
+        cls,
+        app: _core.nd_app,
+        error: _core.nd_error,
+        name: str,
+        address: str | None,
+        config: StackConfig | None,
+    ) -> Self:
         stack = cls.__new__(cls)
+        stack._config = config
         stack._begin(app, error, name, address)
         return stack
 
@@ -271,9 +305,24 @@ class Stack:
         """
         peer = self.known_peer(address)
         if peer is None:
+            self._find_neighbour(address)
             event = self.dispatcher.ask_core(pack(address), 0)
             peer = self.keep_peer(address, event.peer)
         return peer
+
+    @property
+    def asks_kernel(self) -> bool:
+        """True when resolving a peer may take as long as the kernel takes to find it."""
+        return self._config is not None and self._config.backend in ("xdp", "packet")
+
+    def _find_neighbour(self, address: str) -> None:
+        config = self._config
+        if config is None or not self.asks_kernel or address in dict(config.neighbours):
+            return
+        from ndpstack._neighbours import find_mac
+
+        pack(address)
+        self.set_neighbour(address, find_mac(address, config.name, config.netns))
 
     def known_peer(self, address: str) -> Peer | None:
         """The peer if it has been resolved."""

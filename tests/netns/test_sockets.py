@@ -1,0 +1,85 @@
+"""Sockets over a real link: addresses and neighbours come from the kernel."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ndpstack
+from ndpstack import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def link() -> Iterator[tuple[str, str]]:
+    """Two namespaces with a veth pair `e0` and addresses 10.9.0.1 and 10.9.0.2 between them."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    names = [f"nds-{secrets.token_hex(3)}-{end}" for end in (1, 2)]
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        ip("-n", names[0], "link", "add", "e0", "type", "veth", "peer", "name", "e0", "netns",
+           names[1])  # fmt: skip
+        for number, name in enumerate(names, 1):
+            ip("-n", name, "address", "add", f"10.9.0.{number}/24", "dev", "e0")
+            ip("-n", name, "link", "set", "e0", "up")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no namespaces here: {error.stderr.decode().strip()}")
+    try:
+        yield names[0], names[1]
+    finally:
+        for name in names:
+            ip("netns", "delete", name)
+
+
+@pytest.mark.parametrize("backend", ["xdp", "packet"])
+def test_a_request_over_a_link(link: tuple[str, str], backend: ndpstack.Backend) -> None:
+    """T11, X31: only the address of the peer is given."""
+    configs = [
+        ndpstack.StackConfig(name="e0", backend=backend, netns=name, force=True) for name in link
+    ]
+    with (
+        ndpstack.Stack(configs[0]) as here,
+        ndpstack.Stack(configs[1]) as there,
+        ndpstack.HomaSocket(here) as client,
+        ndpstack.HomaSocket(there) as server,
+    ):
+        assert (here.address, there.address) == ("10.9.0.1", "10.9.0.2")
+        assert backend in here.port_state().mode
+        server.bind(4000)
+        for size in (10, 100_000):
+            call = client.start((there.address, 4000), bytes(size), timeout=10)
+            rpc = server.recv(timeout=10)
+            assert rpc.peer.address == here.address
+            rpc.reply(rpc.data)
+            assert len(call.result()) == size
+        with here.share() as shared, ndpstack.NdpSocket(shared) as sender:
+            listener = ndpstack.NdpSocket(there)
+            with listener:
+                listener.bind(5000)
+                listener.listen()
+                sender.connect((there.address, 5000))
+                sender.send(b"by ndp")
+                with listener.accept(timeout=10) as receiver:
+                    assert bytes(receiver.recv(timeout=10)) == b"by ndp"
+
+
+def test_a_neighbour_that_is_not_there(link: tuple[str, str]) -> None:
+    """GH#13: nobody answers, and the error says for whom and where."""
+    config = ndpstack.StackConfig(name="e0", backend="packet", netns=link[0])
+    with ndpstack.Stack(config) as stack:
+        with pytest.raises(errors.Unreachable, match=r"10\.9\.0\.77 on e0"):
+            stack.peer("10.9.0.77")
+        with pytest.raises(errors.Unreachable, match="no route to 192"):
+            stack.peer("192.0.2.1")
