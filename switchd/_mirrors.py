@@ -81,7 +81,7 @@ class Mirrors:
         }
         for key, mirror in list(self._files.items()):
             if wanted.get(key) != mirror.config or not self._is_live(mirror):
-                self._end(mirror)
+                self._finish(mirror)
                 del self._files[key]
         for key, config in wanted.items():
             if key not in self._files:
@@ -105,6 +105,12 @@ class Mirrors:
             log.error("mirror %s of %s: %s", name, switch, error)
             self._end(mirror)
         return mirror
+
+    def _finish(self, mirror: FileMirror) -> None:
+        """Ends a mirror with all that it has seen, unless its switch is gone."""
+        if mirror.tap is not None and self._is_live(mirror):
+            self._pump_file(mirror, mirror.tap)
+        self._end(mirror)
 
     def _open(self, name: str) -> BinaryIO:
         """A new file, never through a link that somebody laid."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from switchd.config import Daemon as DaemonSettings
-    from switchd.dataplane import DataPlane
+    from switchd.dataplane import DataPlane, SwitchHandle
     from switchd.plan import Forwarding, Opening, SwitchPlan
 
 log = logging.getLogger("switchd")
@@ -49,8 +49,8 @@ exit codes:
     2  wrong arguments or configuration; stderr lists every mistake
 """
 
-SUPERVISE_SECONDS = 0.25
-"""How often ports that failed are looked at."""
+RETRY_SECONDS = 0.25
+"""How often it is looked whether the device of a port has come."""
 
 HANG_SECONDS = 3.0
 """A data path whose heartbeat stands still for so long hangs: systemd is no longer fed."""
@@ -73,6 +73,7 @@ class Daemon:
         self._stop = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._namespaces: set[str] = set()
+        self._events: dict[SwitchHandle, int] = {}
 
     async def __aenter__(self) -> Self:
         config = self._loaded.config
@@ -100,7 +101,7 @@ class Daemon:
     async def _begin(self, config: Config) -> None:
         await self.controller.start()
         self.exporter.listen(config.daemon.metrics)
-        self._every(SUPERVISE_SECONDS, self.controller.supervise)
+        self._every(RETRY_SECONDS, self._retry)
         self._every(PUMP_SECONDS, self._pump)
         self._spawn(self._watchdog)
         await self.server.serve(self.api)
@@ -117,6 +118,8 @@ class Daemon:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for descriptor in self._events.values():
+            self._loop.remove_reader(descriptor)
         self.exporter.close()
         await self.server.close()
         await self.host_server.close()
@@ -162,7 +165,28 @@ class Daemon:
         configure_logs(config.daemon)
         self._namespaces = namespaces(config)
         self.mirrors.configure()
+        self._follow_ports()
         self._spawn(self._follow_namespaces)
+
+    def _follow_ports(self) -> None:
+        """Hears of ports' states from the switches that there are now."""
+        handles = [live.handle for live in self.manager.live.values()]
+        # By switch, not by number: a new switch may have the descriptor of one that is gone.
+        for handle in [handle for handle in self._events if handle not in handles]:
+            self._loop.remove_reader(self._events.pop(handle))
+        for handle in [handle for handle in handles if handle not in self._events]:
+            self._events[handle] = handle.events_fd
+            self._loop.add_reader(handle.events_fd, self._port_event, handle.events_fd)
+        self._spawn(self.controller.supervise)
+
+    def _port_event(self, descriptor: int) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(descriptor, 8)
+        self._spawn(self.controller.supervise)
+
+    async def _retry(self) -> None:
+        if self.manager.waits():
+            await self.controller.supervise()
 
     async def _follow_namespaces(self) -> None:
         await asyncio.to_thread(self.kernel.watch, self._namespaces)

@@ -115,6 +115,10 @@ class Heartbeat:
 class SwitchHandle(Protocol):
     """A switch of the data path."""
 
+    @property
+    def events_fd(self) -> int:
+        """Polls readable after a port's state changed; eight bytes are to be read then."""
+
     def add_port(self, plan: PortPlan) -> None:
         """Opens a port and adds it, or raises DataPlaneError and leaves all as it was."""
 

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from switchd.plan import BasePlan, FaultsPlan, Opening, PortPlan, QueuePlan
 
 
+TAP_FRAMES = 8192
+"""Mirrored frames that wait to be read; they are, fifty times a second."""
+
+
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
     """What the switch cannot do is what the data path cannot do."""
@@ -101,6 +105,7 @@ def port_config(plan: PortPlan, *, enabled: bool) -> core.PortConfig:
         else None,
         faults=faults_of(plan.faults),
         floods=plan.floods,
+        mac=plan.mac,
         enabled=enabled,
     )
 
@@ -123,6 +128,7 @@ class RealSwitch:
             packets=base.packets_max,
             frame_bytes=base.frame_bytes_max,
             addresses=base.addresses_max,
+            routes=base.routes_max,
             aging_ns=base.aging_ns,
             learning=base.forwarding == "learned",
             wire=base.wire,
@@ -134,6 +140,11 @@ class RealSwitch:
         self._described: dict[str, _Described] = {}
         self._forwarding = Forwarding()
         """What is installed."""
+
+    @property
+    def events_fd(self) -> int:
+        """Polls readable after a port's state changed."""
+        return self._switch.events_fd
 
     def add_port(self, plan: PortPlan) -> None:
         """Opens a port and adds it."""
@@ -147,7 +158,13 @@ class RealSwitch:
         self._described.pop(name, None)
         groups = tuple(group for group in self._forwarding.groups if name not in group.ports)
         addresses = {mac: to for mac, to in self._forwarding.addresses.items() if to != name}
-        self._forwarding = Forwarding(groups, addresses)
+        # Routes by way of it are set again, whether they went with it or lost a next hop.
+        routes = {
+            prefix: route
+            for prefix, route in self._forwarding.routes.items()
+            if route.to != name and name not in route.hops
+        }
+        self._forwarding = Forwarding(groups, addresses, routes)
 
     def set_port(self, plan: PortPlan) -> None:
         """Gives a port another plan; whether it is in use is `set_link`'s."""
@@ -171,6 +188,11 @@ class RealSwitch:
                     self._switch.set_address(mac, to)
             for mac in self._forwarding.addresses.keys() - forwarding.addresses.keys():
                 self._switch.remove_address(mac)
+            for prefix, route in forwarding.routes.items():
+                if self._forwarding.routes.get(prefix) != route:
+                    self._switch.add_route(prefix, route.to, route.hops)
+            for prefix in self._forwarding.routes.keys() - forwarding.routes.keys():
+                self._switch.remove_route(prefix)
             wanted = {group.name for group in forwarding.groups}
             for name in self._switch.groups().keys() - wanted:
                 self._switch.remove_group(name)
@@ -243,11 +265,35 @@ class RealSwitch:
 
     def tap(self, ports: Sequence[str], direction: Direction, snaplen: int) -> Tap:
         """Begins to mirror."""
-        raise DataPlaneError(f"cannot mirror {ports} {direction} {snaplen}")
+        with _told():
+            return _RealTap(self._switch.mirror(ports, direction, snaplen, TAP_FRAMES))
 
     def close(self) -> None:
         """Stops it and closes its ports."""
         self._switch.close()
+
+
+class _RealTap:
+    """Mirrored frames."""
+
+    def __init__(self, mirror: core.Mirror) -> None:
+        self._mirror = mirror
+
+    def header(self) -> bytes:
+        """The beginning of a capture file."""
+        return self._mirror.header()
+
+    def read(self) -> bytes:
+        """Frames since the last call."""
+        return self._mirror.read_pcapng()
+
+    def dropped(self) -> int:
+        """Frames that were lost because they were not read in time."""
+        return self._mirror.dropped()
+
+    def close(self) -> None:
+        """Stops mirroring."""
+        self._mirror.close()
 
 
 def _depth(depth: core.Depth) -> tuple[int, int, int, int]:

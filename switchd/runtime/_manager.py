@@ -112,6 +112,10 @@ class Manager:
         except DataPlaneError as error:
             log.error("routes of %s are stale: %s", switch, error)
 
+    def waits(self) -> bool:
+        """Whether a port waits for its device."""
+        return any(port.error for _, _, port in self.ports())
+
     def supervise(self) -> None:
         """Follows links that the kernel knows nothing of, and opens again what has to be."""
         now = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,10 @@ class FakeSwitch:
         self.counters = zeros(("switch", "wire", "fdb"))
         self.entries: list[AddressEntry] = []
         self.taps: list[FakeTap] = []
+        self.events_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def close(self) -> None:
+        os.close(self.events_fd)
 
     def add_port(self, plan: PortPlan) -> None:
         self.plane.step(f"add {self.base.name}/{plan.name}")
@@ -236,9 +241,11 @@ class FakeDataPlane:
 
     def remove_switch(self, name: str) -> None:
         self.note(f"remove {name}")
-        for port in self.switches.pop(name).ports.values():
+        switch = self.switches.pop(name)
+        for port in switch.ports.values():
             if port.open:
                 self.give_back(port.plan.opening)
+        switch.close()
 
     def heartbeat(self) -> Heartbeat:
         return Heartbeat(self.rounds, 1, 10, 1, 1000, 2000)
@@ -247,4 +254,6 @@ class FakeDataPlane:
         return TEXTS
 
     def close(self) -> None:
+        for name in list(self.switches):
+            self.remove_switch(name)
         self.closed = True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -31,6 +33,7 @@ CONFIG = """\
 [daemon]
 control = "control.sock"
 metrics = ""
+captures = "."
 
 [switch.s]
 packets = 256
@@ -192,6 +195,29 @@ def test_conservation_holds_at_any_moment(tmp_path: Path) -> None:
         fabric.close()
 
 
+def test_a_host_that_goes_away_is_noticed(fabric: Fabric) -> None:
+    fabric.hosts["h2"].close()
+    with fabric.daemon.client() as client:
+        deadline = time.monotonic() + 10
+        while ports(client)["h2"]["state"] != "down":
+            assert time.monotonic() < deadline
+        manager = fabric.daemon.daemon.manager
+        while manager.forwards("s/h2"):
+            assert time.monotonic() < deadline
+        fabric.hosts["h2"] = MemoryHost(fabric.openings["h2"])
+        wait_until_up(client, "h2")
+        while not manager.forwards("s/h2"):
+            assert time.monotonic() < deadline
+        # Another switch in place of the one that is heard of now.
+        client.call("set", items=["switch.s.packets=128"])
+        fabric.hosts["h2"].close()
+        fabric.hosts["h2"] = MemoryHost(fabric.openings["h2"])
+        wait_until_up(client, "h2")
+        fabric.hosts["h2"].close()
+        while manager.forwards("s/h2"):
+            assert time.monotonic() < deadline
+
+
 def test_settings_reach_the_core(fabric: Fabric) -> None:
     with fabric.daemon.client() as client:
         client.call("set", items=["switch.s.port.h1.faults={ loss = '100%' }"])
@@ -208,6 +234,107 @@ def test_settings_reach_the_core(fabric: Fabric) -> None:
         assert {str(row["mac"]): row["to"] for row in table} == {mac(1): "h1", mac(2): "h2"}
         client.call("set", items=["switch.s.port.h2.enabled=false"])
         assert ports(client)["h2"]["state"] == "disabled"
+
+
+def test_captures_and_mirrors_hold_what_passed(fabric: Fabric) -> None:
+    with fabric.daemon.client() as client:
+        begun = client.call("capture.start", switch="s", ports=["h2"], direction="tx", snaplen=64)
+        number = cast("Row", begun)["id"]
+        mirror = "switch.s.mirror.m"
+        items = [f"{mirror}.source=['h1','h2']", f"{mirror}.file=m.pcapng"]
+        client.call("set", items=items)
+        fabric.hosts["h1"].send(frame(1, 2, bytes(1000)))
+        fabric.hosts["h2"].wait()
+        # The copy is published after the frame: it may be some microseconds later.
+        deadline, data = time.monotonic() + 5, b""
+        file = fabric.daemon.folder / "m.pcapng"
+        while not read_pcapng(data)[1] or len(read_pcapng(file.read_bytes())[1]) < 2:
+            assert time.monotonic() < deadline
+            for message in client.notifications(0.1):
+                assert message.params["lost"] == 0
+                data += cast("bytes", message.params["data"])
+        client.call("capture.stop", id=number)
+        client.call("unset", items=[mirror])
+    names, frames = read_pcapng(data)
+    assert names == ["h2"]
+    assert frames == [(0, frame(1, 2, bytes(1000))[:64], 1014, OUTBOUND)]
+    names, frames = read_pcapng(file.read_bytes())
+    assert names == ["h1", "h2"]
+    assert {(interface, way) for interface, _, _, way in frames} == {(0, INBOUND), (1, OUTBOUND)}
+
+
+INBOUND, OUTBOUND = 1, 2
+
+
+def read_pcapng(data: bytes) -> tuple[list[str], list[tuple[int, bytes, int, int]]]:
+    """Names of interfaces, and (interface, bytes, original length, direction)."""
+    names, frames = [], []
+    while data:
+        kind, size = struct.unpack_from("<II", data)
+        body, data = data[8 : size - 4], data[size:]
+        if kind == 1:
+            names.append(options(body[8:])[2].rstrip(b"\0").decode())
+        elif kind == 6:
+            interface, _, _, kept, original = struct.unpack_from("<5I", body)
+            flags = options(body[20 + kept + -kept % 4 :])[2]
+            way = struct.unpack("<I", flags)[0] & 3
+            frames.append((interface, body[20 : 20 + kept], original, way))
+    return names, frames
+
+
+def options(data: bytes) -> dict[int, bytes]:
+    """The options of a block."""
+    found = {}
+    while data:
+        code, length = struct.unpack_from("<HH", data)
+        if code == 0:
+            break
+        found[code] = data[4 : 4 + length]
+        data = data[4 + length + -length % 4 :]
+    return found
+
+
+ROUTER = "02:aa:00:00:00:01"
+HOP = "02:bb:00:00:00:02"
+
+
+def test_routes_lead_to_their_next_hops(tmp_path: Path) -> None:
+    fabric = Fabric(tmp_path)
+    try:
+        with fabric.daemon.client() as client:
+            text = config(fabric.openings, {"h1": f'mac = "{ROUTER}"'})
+            text = text.replace("[switch.s]", '[switch.s]\nforwarding = "fib"')
+            text += f"""
+[[switch.s.route]]
+prefix = "10.1.0.0/16"
+to = "h2"
+hops = {{ h2 = "{HOP}" }}
+"""
+            fabric.daemon.path.write_text(text)
+            client.call("reload")
+            for host in fabric.hosts.values():
+                host.close()
+            fabric.hosts = {name: MemoryHost(made) for name, made in fabric.openings.items()}
+            wait_until_up(client, *fabric.hosts)
+            fabric.hosts["h1"].send(ipv4(ROUTER, "10.1.2.3"))
+            arrived = fabric.hosts["h2"].wait()
+            assert arrived[:6] == bytes.fromhex(HOP.replace(":", ""))
+            assert arrived[22] == 63, "one hop fewer"
+            shown = cast("list[Row]", client.call("show.routes"))
+            assert (shown[0]["prefix"], shown[0]["origin"]) == ("10.1.0.0/16", "configured")
+    finally:
+        fabric.close()
+
+
+def ipv4(target_mac: str, target: str) -> bytes:
+    """An IPv4 frame without payload of ours."""
+    ip = bytearray(20)
+    ip[0], ip[3], ip[8], ip[9] = 0x45, 20, 64, 253
+    ip[12:16], ip[16:20] = bytes([10, 0, 0, 1]), ipaddress.ip_address(target).packed
+    total = sum(int.from_bytes(ip[i : i + 2], "big") for i in range(0, 20, 2))
+    ip[10:12] = (0xFFFF - (total % 0xFFFF)).to_bytes(2, "big")
+    head = bytes.fromhex(target_mac.replace(":", "") + mac(1).replace(":", "")) + b"\x08\x00"
+    return (head + bytes(ip)).ljust(60, b"\0")
 
 
 def test_kill_9_and_restart_restore_the_configured_state(tmp_path: Path) -> None:
