@@ -124,7 +124,10 @@ def _bound(senders: int, window: int) -> float:
 
 
 def incast_scaling(effort: Effort, outcome: Outcome) -> None:
-    """Figure 20: incast of 270 KB up to 8000:1 on 8192 hosts."""
+    """Figure 20: incast of 270 KB up to 8000:1 on 8192 hosts.
+
+    Small ones are run five times and the median counts: who sends from where moves them by 2 %.
+    """
     k = effort.choose(12, 32)
     for window in effort.choose((23,), (23, 10, 1)):
         published = {
@@ -133,16 +136,20 @@ def incast_scaling(effort: Effort, outcome: Outcome) -> None:
         counts = effort.choose((3, 8, 100), (3, 8, 30, 100, 1000, 8000))
         ours = []
         for count in counts:
-            ends = ends_us(
-                incast_to_0(
-                    outcome,
-                    count,
-                    "270KB",
-                    f"topology.k={k}",
-                    f"transport.ndp.initial-window={window}",
-                )
-            )
-            ours.append(float(ends.max()))
+            lasts = [
+                ends_us(
+                    incast_to_0(
+                        outcome,
+                        count,
+                        "270KB",
+                        f"topology.k={k}",
+                        f"transport.ndp.initial-window={window}",
+                        f"seed={seed}",
+                    )
+                ).max()
+                for seed in range(1, 6 if count < 100 else 2)
+            ]
+            ours.append(float(np.median(lasts)))
             if window > 1 or count >= 8:
                 outcome.checks.append(
                     Check(
