@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from ndpstack.cli._main import build_parser as ndpstack_parser
 from ndpstack.switch import counter_texts
 from switchd.control import ServerCounters
-from switchd.daemon import main
+from switchd.daemon import CONFIG, main
+from switchd.daemon import build_parser as daemon_parser
 from switchd.metrics import metric_names
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -55,6 +57,12 @@ def test_units_name_what_exists() -> None:
         assert float(service["WatchdogSec"]) > 3
         assert "AF_XDP" in service["RestrictAddressFamilies"]
         assert service["CapabilityBoundingSet"] == service["AmbientCapabilities"]
+        words = service["ExecStart"].split()[1:]
+        if words[0] == "ndpstack":
+            command = ndpstack_parser(words[1]).parse_args(words[1:])
+            assert command.verb == "run"
+        else:
+            assert daemon_parser().parse_args(words[1:]).config == CONFIG
 
 
 def test_systemd_understands_the_units() -> None:
