@@ -158,3 +158,49 @@ def test_an_interface_that_vanishes_is_waited_for(outside: Outside) -> None:
     with outside.client() as client:
         rows = cast("list[Row]", client.call("show.ports"))
     assert [row["reopened"] for row in rows if row["port"] == "p1"] == [1]
+
+
+@pytest.mark.parametrize("outside", ["packet"], indirect=True)
+def test_the_kernels_routes_are_followed(outside: Outside) -> None:
+    """Two subnets behind two ports: neighbours and routes come from the kernel."""
+    lab_of, plan = outside.lab, outside.lab.plan
+    switch = _switch(outside)
+    for number, host in enumerate(("h0", "h1")):
+        own, router = f"10.{5 + number}.0.1", f"10.{5 + number}.0.254"
+        port = outside.devices[f"p{number}"]
+        device = plan.address(host).interface
+        ip(lab_of, switch, "addr", "add", f"{router}/24", "dev", port)
+        mac = plan.address(host).mac
+        ip(lab_of, switch, "neigh", "replace", own, "lladdr", mac, "dev", port, "nud", "permanent")
+        ip(lab_of, host, "addr", "add", f"{own}/24", "dev", device)
+        mac = plan.mac(switch, port)
+        ip(
+            lab_of,
+            host,
+            "neigh",
+            "replace",
+            router,
+            "lladdr",
+            mac,
+            "dev",
+            device,
+            "nud",
+            "permanent",
+        )
+        ip(lab_of, host, "route", "add", f"10.{6 - number}.0.0/24", "via", router)
+    text = outside.path.read_text()
+    outside.path.write_text(f'{text}[switch.s]\nforwarding = "fib"\nnetns = "{outside.netns}"\n')
+    with outside.client() as client:
+        client.call("reload")
+        outside.until(lambda: len(cast("list[Row]", client.call("show.routes"))) >= 4)
+        rows = cast("list[Row]", client.call("show.routes"))
+    origins = {str(row["prefix"]): (row["to"], row["origin"]) for row in rows}
+    assert origins["10.6.0.0/24"] == ("p1", "kernel")
+    assert origins["10.6.0.1/32"] == ("p1", "kernel")
+    ping = ["ping", "-c1", "-W1", "10.6.0.1"]
+    outside.until(lambda: lab_of.run("h0", ping).returncode == 0)
+
+
+def ip(lab_of: Lab, node: str, *words: str) -> None:
+    done = lab_of.run(node, ["ip", *words])
+    assert done.returncode == 0, (node, words, done.stderr)
