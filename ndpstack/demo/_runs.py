@@ -26,7 +26,7 @@ DEEP_PACKETS = 100
 """What a port of a plain switch holds."""
 
 FAST_CPUS = 4
-"""With fewer, requests at full rate would ask for more than the machine has."""
+"""With fewer, all hosts sending at full rate would ask for more than the machine has."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,11 @@ def _short_incast() -> tuple[str, ...]:
 def jobs(world: str, *, short: bool) -> Iterator[Job]:
     """All runs, in order."""
     incast = _short_incast() if short else ()
-    failure = ("traffic.0.repeat=4",) if short else ()
+    failure = ["traffic.0.repeat=4"] if short else []
     rpc = [f"traffic.0.until={'3s' if short else '10s'}"]
     if len(os.sched_getaffinity(0)) < FAST_CPUS:
         rpc.append("topology.rate=25Mbit")
+        failure += ["topology.rate=25Mbit", "traffic.0.size=125KB"]
     yield Job("sim", "incast, simulated", INCAST, "sim", 0, incast)
     yield Job("ndp", "incast, NDP", INCAST, world, 0, incast)
     if world == "netns":
@@ -82,7 +83,7 @@ def jobs(world: str, *, short: bool) -> Iterator[Job]:
     yield Job("homa", "requests, Homa", RPC, world, 0, tuple(rpc))
     if world == "netns":
         yield Job("rpc-tcp", "requests, kernel TCP", RPC, world, DEEP_PACKETS, tuple(rpc))
-        yield Job("failure", "a cable goes down, NDP", FAILURE, world, 0, failure)
+        yield Job("failure", "a cable goes down, NDP", FAILURE, world, 0, tuple(failure))
 
 
 class Demo:
