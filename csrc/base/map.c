@@ -35,33 +35,23 @@ static uint32_t home_of(const struct nd_map *map, uint64_t key)
 	return (uint32_t)nd_mix64(key ^ map->salt) & map->mask;
 }
 
-/* The key's slot, or the empty slot where it would go. */
-static uint32_t find(const struct nd_map *map, uint64_t key)
-{
-	uint32_t at = home_of(map, key);
-
-	while (map->slots[at].value != ND_NONE && map->slots[at].key != key)
-		at = (at + 1) & map->mask;
-	return at;
-}
-
 bool nd_map_set(struct nd_map *map, uint64_t key, uint32_t value)
 {
-	uint32_t at = find(map, key);
+	struct nd_map_slot *slot = nd_map_slot_of(map, key);
 
 	nd_assert(value != ND_NONE);
-	if (map->slots[at].value == ND_NONE) {
+	if (slot->value == ND_NONE) {
 		if (map->count == map->limit)
 			return false;
 		map->count++;
 	}
-	map->slots[at] = (struct nd_map_slot){ .key = key, .value = value };
+	*slot = (struct nd_map_slot){ .key = key, .value = value };
 	return true;
 }
 
 uint32_t nd_map_remove(struct nd_map *map, uint64_t key)
 {
-	uint32_t hole = find(map, key);
+	uint32_t hole = (uint32_t)(nd_map_slot_of(map, key) - map->slots);
 	uint32_t value = map->slots[hole].value;
 
 	if (value == ND_NONE)

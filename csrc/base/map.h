@@ -31,16 +31,32 @@ bool nd_map_set(struct nd_map *map, uint64_t key, uint32_t value);
 /* Takes the key out and returns its value, or ND_NONE. */
 uint32_t nd_map_remove(struct nd_map *map, uint64_t key);
 
-static inline uint32_t nd_map_get(const struct nd_map *map, uint64_t key)
+/* The key's slot, or the empty slot where it would go. */
+static inline struct nd_map_slot *nd_map_slot_of(const struct nd_map *map, uint64_t key)
 {
 	uint32_t at = (uint32_t)nd_mix64(key ^ map->salt) & map->mask;
 
-	while (map->slots[at].value != ND_NONE) {
-		if (map->slots[at].key == key)
-			return map->slots[at].value;
+	while (map->slots[at].value != ND_NONE && map->slots[at].key != key)
 		at = (at + 1) & map->mask;
-	}
-	return ND_NONE;
+	return &map->slots[at];
+}
+
+static inline uint32_t nd_map_get(const struct nd_map *map, uint64_t key)
+{
+	return nd_map_slot_of(map, key)->value;
+}
+
+/* Adds a key; false when it is there already, or when the map is full. */
+static inline bool nd_map_add(struct nd_map *map, uint64_t key, uint32_t value)
+{
+	struct nd_map_slot *slot = nd_map_slot_of(map, key);
+
+	nd_assert(value != ND_NONE);
+	if (slot->value != ND_NONE || map->count == map->limit)
+		return false;
+	map->count++;
+	*slot = (struct nd_map_slot){ .key = key, .value = value };
+	return true;
 }
 
 #endif

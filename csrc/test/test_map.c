@@ -19,6 +19,18 @@ TEST(nd_map_set__refuses_beyond_its_limit)
 	CHECK_EQ(nd_map_get(&map, 5), 55);
 }
 
+TEST(nd_map_add__refuses_what_is_there)
+{
+	nd_map_init(&map, memory, LIMIT, 1);
+	CHECK(nd_map_add(&map, 7, 70));
+	CHECK(!nd_map_add(&map, 7, 71));
+	CHECK_EQ(nd_map_get(&map, 7), 70);
+	for (uint32_t i = 1; i < LIMIT; i++)
+		CHECK(nd_map_add(&map, 100 + i, i));
+	CHECK(!nd_map_add(&map, 8, 80));
+	CHECK_EQ(nd_map_get(&map, 8), ND_NONE);
+}
+
 TEST(nd_map_remove__random_walk_agrees_with_an_array)
 {
 	struct nd_rng rng = nd_rng_make(3, 4);

@@ -167,7 +167,7 @@ static void balance(struct nd_homa *homa)
 /* The peer's first message is another one, or has another key. */
 static void peer_changed(struct nd_homa *homa, struct nd_homa_peer *peer)
 {
-	uint32_t index = nd_pool_index(&homa->peers, peer);
+	uint32_t index = peer->index;
 
 	if (peer->rank != ND_NONE) {
 		if (peer->grantable == ND_NONE)

@@ -134,6 +134,7 @@ enum nd_homa_make {
 
 struct nd_homa_peer {
 	uint32_t handle;
+	uint32_t index;       /* of this entry */
 	uint32_t rpcs;        /* that name this peer */
 	uint32_t server_rpcs; /* ... opened by it */
 	uint32_t rtt_bytes;   /* override, 0 = config */
@@ -301,10 +302,14 @@ static inline uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, 
 }
 
 /* homa_peer.c */
+/* The one used last is asked for most often. */
 static inline struct nd_homa_peer *nd_homa_peer_find(const struct nd_homa *homa, uint32_t handle)
 {
-	uint32_t index = nd_map_get(&homa->peer_map, handle);
+	uint32_t index = homa->newest_peer;
 
+	if (index != ND_NONE && nd_homa_peer_at(homa, index)->handle == handle)
+		return nd_homa_peer_at(homa, index);
+	index = nd_map_get(&homa->peer_map, handle);
 	return index == ND_NONE ? NULL : nd_homa_peer_at(homa, index);
 }
 

@@ -16,7 +16,7 @@ static void unlink_peer(struct nd_homa *homa, struct nd_homa_peer *peer)
 
 static void link_newest(struct nd_homa *homa, struct nd_homa_peer *peer)
 {
-	uint32_t index = nd_pool_index(&homa->peers, peer);
+	uint32_t index = peer->index;
 
 	peer->newer = ND_NONE;
 	peer->older = homa->newest_peer;
@@ -82,6 +82,7 @@ struct nd_homa_peer *nd_homa_peer_get(struct nd_homa *homa, uint32_t handle, nd_
 	peer = nd_homa_peer_at(homa, index);
 	*peer = (struct nd_homa_peer){
 		.handle = handle,
+		.index = index,
 		.grantable = ND_NONE,
 		.rank = ND_NONE,
 	};

@@ -49,26 +49,28 @@ struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer
 	struct nd_homa_rpc *rpc;
 	uint32_t generation, index;
 
-	if (nd_map_get(&homa->rpc_map, key) != ND_NONE)
-		return NULL;
 	index = nd_pool_get(&homa->rpcs);
 	if (index == ND_NONE)
 		return NULL;
+	if (!nd_map_add(&homa->rpc_map, key, index)) {
+		nd_pool_put(&homa->rpcs, index);
+		return NULL;
+	}
 	rpc = nd_homa_rpc_at(homa, index);
 	generation = rpc->generation + 1;
-	memset(rpc, 0, sizeof(*rpc));
+	memset(rpc, 0, offsetof(struct nd_homa_rpc, out));
 	rpc->id = id;
 	rpc->key = key;
 	rpc->handle = id & 1 ? server_handle(index, generation) : id;
 	rpc->deadline = ND_NEVER;
 	rpc->quiet_since = now;
 	rpc->index = index;
-	rpc->peer = nd_pool_index(&homa->peers, peer);
+	rpc->peer = peer->index;
 	rpc->age = homa->next_age++;
 	rpc->generation = generation;
-	rpc->in.gaps = ND_NONE;
-	rpc->order.key = ND_NEVER;
-	nd_map_set(&homa->rpc_map, key, index);
+	rpc->out = (struct nd_homa_out){ 0 };
+	rpc->in = (struct nd_homa_in){ .gaps = ND_NONE };
+	rpc->order.key = ND_NEVER; /* links and the rest of it are written when they are used */
 	nd_homa_peer_use(homa, peer);
 	peer->rpcs++;
 	if (id & 1) {
