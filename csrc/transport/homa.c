@@ -103,8 +103,12 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 
 static bool transmit(void *endpoint, struct nd_packet *packet, enum nd_class class, nd_ns now)
 {
-	return class == ND_CLASS_CONTROL ? nd_homa_transmit_control(endpoint, packet)
-					 : nd_homa_transmit_data(endpoint, packet, now);
+	struct nd_homa *homa = endpoint;
+
+	if (class == ND_CLASS_CONTROL)
+		return (homa->lists[LIST_CONTROL].first != ND_NONE || homa->reply_count) &&
+		       nd_homa_transmit_control(homa, packet);
+	return homa->ready.count && nd_homa_transmit_data(homa, packet, now);
 }
 
 static nd_ns deadline(const void *endpoint)

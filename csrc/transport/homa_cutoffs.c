@@ -159,11 +159,9 @@ void nd_homa_cutoffs_note(struct nd_homa *homa, uint32_t bytes, uint32_t unsched
 		learn(homa);
 }
 
-void nd_homa_cutoffs_check(struct nd_homa *homa, struct nd_homa_peer *peer,
-			   const struct nd_homa_rpc *rpc, uint16_t version, nd_ns now)
+void nd_homa_cutoffs_tell(struct nd_homa *homa, struct nd_homa_peer *peer,
+			  const struct nd_homa_rpc *rpc, nd_ns now)
 {
-	if (version == homa->cutoff_version)
-		return;
 	if (peer->cutoffs_at && now - peer->cutoffs_at < homa->config.cutoffs_ns)
 		return;
 	peer->cutoffs_at = nd_max_u64(now, 1);

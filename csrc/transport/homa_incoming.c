@@ -194,7 +194,7 @@ void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rp
 		*end = nd_min_u32(*end, *start + homa->config.mss_bytes);
 }
 
-void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+void nd_homa_in_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	if (rpc->flags & RPC_STARVED)
 		end_starving(homa, rpc);

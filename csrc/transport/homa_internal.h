@@ -349,12 +349,30 @@ void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 		       nd_ns now);
 /* The application is gone: nothing is reported and everything is given back. */
 void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now);
+void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* Frees a closed RPC once its events are taken and its message is released. */
-void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc);
-void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event);
+static inline void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	if (rpc->state == ND_HOMA_CLOSED && !rpc->events && !(rpc->flags & RPC_LEASED))
+		nd_homa_rpc_free(homa, rpc);
+}
+
+static inline void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
+{
+	if (!rpc->events)
+		nd_homa_list_append(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS, rpc);
+	rpc->events |= event;
+}
+
 void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* May another RPC be opened, by this peer if it is one of a peer's? */
-bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer);
+static inline bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer)
+{
+	return homa->rpcs.used < homa->rpcs.limit &&
+	       homa->server_rpcs < homa->config.server_rpcs_max &&
+	       (!peer || peer->server_rpcs < homa->config.peer_rpcs_max);
+}
+
 /* The server wants our request: no more waiting for room there. */
 void nd_homa_rpc_resume(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* The server has our RPC. */
@@ -386,7 +404,14 @@ static inline void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *
 	rpc->in.counted = bytes;
 }
 
-void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+void nd_homa_in_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+/* Gives up what the message holds, unless the application has it. */
+static inline void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	if (rpc->in.begun)
+		nd_homa_in_drop(homa, rpc);
+}
+
 /* Tries again for messages of the application that found no memory. */
 void nd_homa_in_feed(struct nd_homa *homa, uint16_t app);
 
@@ -407,15 +432,30 @@ void nd_homa_cutoffs_note(struct nd_homa *homa, uint32_t bytes, uint32_t unsched
 uint8_t nd_homa_cutoffs_priority(const uint32_t cutoffs[], uint32_t bytes);
 uint32_t nd_homa_cutoffs_bin(uint32_t bytes);
 uint32_t nd_homa_cutoffs_bin_top(uint32_t bin);
-void nd_homa_cutoffs_check(struct nd_homa *homa, struct nd_homa_peer *peer,
-			   const struct nd_homa_rpc *rpc, uint16_t version, nd_ns now);
+void nd_homa_cutoffs_tell(struct nd_homa *homa, struct nd_homa_peer *peer,
+			  const struct nd_homa_rpc *rpc, nd_ns now);
+/* Tells a sender whose cutoffs are not our newest ones. */
+static inline void nd_homa_cutoffs_check(struct nd_homa *homa, struct nd_homa_peer *peer,
+					 const struct nd_homa_rpc *rpc, uint16_t version, nd_ns now)
+{
+	if (version != homa->cutoff_version)
+		nd_homa_cutoffs_tell(homa, peer, rpc, now);
+}
+
 
 /* homa_send.c */
 void nd_homa_out_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, const uint8_t *payload,
 		       uint32_t bytes, uint32_t unscheduled);
 void nd_homa_out_restart(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 void nd_homa_out_ready(struct nd_homa *homa, struct nd_homa_rpc *rpc);
-void nd_homa_out_end(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+static inline void nd_homa_out_end(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	if (nd_heap_has(&homa->ready, rpc->index))
+		nd_heap_remove(&homa->ready, rpc->index);
+	if (nd_heap_has(&homa->ready_oldest, rpc->index))
+		nd_heap_remove(&homa->ready_oldest, rpc->index);
+}
+
 bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns now);
 
 /* homa_control.c */

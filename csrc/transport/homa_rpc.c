@@ -82,13 +82,6 @@ struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer
 	return rpc;
 }
 
-void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
-{
-	if (!rpc->events)
-		nd_homa_list_append(homa, &homa->lists[LIST_EVENTS], LIST_EVENTS, rpc);
-	rpc->events |= event;
-}
-
 static void drop_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
 {
 	rpc->events &= (uint8_t)~event;
@@ -166,22 +159,13 @@ void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 	nd_homa_rpc_settle(homa, rpc);
 }
 
-void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	if (rpc->state != ND_HOMA_CLOSED || rpc->events || rpc->flags & RPC_LEASED)
-		return;
 	if (!nd_homa_is_server(rpc))
 		nd_map_remove(&homa->rpc_map, rpc->id);
 	nd_homa_peer_at(homa, rpc->peer)->rpcs--;
 	rpc->state = ND_HOMA_FREE;
 	nd_pool_put(&homa->rpcs, rpc->index);
-}
-
-bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer)
-{
-	return homa->rpcs.used < homa->rpcs.limit &&
-	       homa->server_rpcs < homa->config.server_rpcs_max &&
-	       (!peer || peer->server_rpcs < homa->config.peer_rpcs_max);
 }
 
 void nd_homa_rpc_resume(struct nd_homa *homa, struct nd_homa_rpc *rpc)

@@ -71,16 +71,6 @@ void nd_homa_out_ready(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 		nd_heap_set(&homa->ready_oldest, index, rpc->age);
 }
 
-void nd_homa_out_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)
-{
-	uint32_t index = rpc->index;
-
-	if (nd_heap_has(&homa->ready, index))
-		nd_heap_remove(&homa->ready, index);
-	if (nd_heap_has(&homa->ready_oldest, index))
-		nd_heap_remove(&homa->ready_oldest, index);
-}
-
 /* The shortest message, or the oldest one when its share has come together. */
 static struct nd_homa_rpc *choose(struct nd_homa *homa)
 {
