@@ -64,6 +64,9 @@ static const char *audit_receiving(const struct nd_ndp *ndp,
 	REQUIRE(nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) <=
 			ndp->config.window_packets,
 		"more pulls are queued than window_packets");
+	REQUIRE(connection->withheld <= ndp->config.window_packets &&
+			connection->put_off <= ndp->config.window_packets,
+		"more pulls wait than window_packets");
 	return NULL;
 }
 

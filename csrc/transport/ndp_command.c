@@ -6,8 +6,7 @@
 
 /* ---- listening ---- */
 
-/* The open listener on a port, of any application, or NULL. */
-static struct nd_ndp_listener *find_listener(const struct nd_ndp *ndp, uint16_t port)
+struct nd_ndp_listener *nd_ndp_listener_find(const struct nd_ndp *ndp, uint16_t port)
 {
 	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
 		struct nd_ndp_listener *listener = &ndp->listeners[i];
@@ -34,7 +33,7 @@ static int do_listen(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	struct nd_ndp_listener *listener;
 
 	(void)now;
-	if (find_listener(ndp, command->port))
+	if (nd_ndp_listener_find(ndp, command->port))
 		return -EADDRINUSE;
 	listener = free_listener(ndp);
 	if (!listener || backlog > ndp->config.connections_max ||
@@ -61,7 +60,7 @@ static void close_listener(struct nd_ndp *ndp, struct nd_ndp_listener *listener)
 
 static int do_unlisten(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 {
-	struct nd_ndp_listener *listener = find_listener(ndp, command->port);
+	struct nd_ndp_listener *listener = nd_ndp_listener_find(ndp, command->port);
 
 	(void)now;
 	if (!listener || listener->app != command->app)

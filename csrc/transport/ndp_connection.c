@@ -77,30 +77,17 @@ uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t i
 	return slot;
 }
 
-static uint32_t find_listener(const struct nd_ndp *ndp, uint16_t port)
-{
-	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
-		const struct nd_ndp_listener *listener = &ndp->listeners[i];
-
-		if (listener->used && !listener->closed && listener->port == port)
-			return i;
-	}
-	return ND_NONE;
-}
-
 uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *packet)
 {
-	uint32_t index = find_listener(ndp, packet->ndp.service);
+	struct nd_ndp_listener *listener = nd_ndp_listener_find(ndp, packet->ndp.service);
 	struct nd_ndp_connection *connection;
-	struct nd_ndp_listener *listener;
 	uint32_t slot;
 
-	if (index == ND_NONE) {
+	if (!listener) {
 		ndp->counters.listen_refused++;
 		nd_ndp_control_refuse(ndp, packet, ND_NDP_CLOSE_REFUSED);
 		return ND_NONE;
 	}
-	listener = &ndp->listeners[index];
 	if (listener->live >= listener->backlog) {
 		ndp->counters.listen_full++;
 		return ND_NONE;
@@ -114,7 +101,7 @@ uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *pa
 	connection = nd_ndp_connection_at(ndp, slot);
 	connection->state = ND_NDP_OPEN;
 	connection->heard = true;
-	connection->listener = index;
+	connection->listener = (uint32_t)(listener - ndp->listeners);
 	connection->port = packet->ndp.service;
 	connection->app = listener->app;
 	connection->cookie = listener->cookie;

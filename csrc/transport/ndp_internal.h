@@ -216,8 +216,6 @@ struct nd_ndp_control {
 	uint32_t pull;
 	uint8_t type;
 	uint8_t flags;
-	uint8_t priority;
-	uint8_t spare;
 };
 
 /* ---- the endpoint ---- */
@@ -527,6 +525,8 @@ uint32_t nd_ndp_event_take(void *endpoint, struct nd_event *out, uint32_t limit)
 /* ---- ndp_command.c, ndp_audit.c ---- */
 
 int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now);
+/* The open listener on a port, of any application, or NULL. */
+struct nd_ndp_listener *nd_ndp_listener_find(const struct nd_ndp *ndp, uint16_t port);
 const char *nd_ndp_audit(const void *endpoint);
 
 #endif
