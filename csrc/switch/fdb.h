@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/types.h"
+#include "wire/bytes.h"
 
 struct nd_fdb_entry {
 	uint64_t key;    /* VLAN id above the 48 bits of the MAC address */
@@ -36,11 +37,7 @@ struct nd_fdb {
 
 static inline uint64_t nd_fdb_key(const uint8_t mac[6], uint16_t vlan)
 {
-	uint64_t key = vlan;
-
-	for (unsigned i = 0; i < 6; i++)
-		key = key << 8 | mac[i];
-	return key;
+	return (uint64_t)vlan << 48 | (uint64_t)nd_get_u32(mac) << 16 | nd_get_u16(mac + 4);
 }
 
 size_t nd_fdb_bytes(uint32_t limit);
