@@ -166,6 +166,8 @@ class KernelWatcher:
                 if str(error) != told:
                     told = str(error)
                     log.warning("network namespace %r: %s", self.netns or "own", error)
+            except Exception:
+                log.exception("network namespace %r: it is read anew", self.netns or "own")
             self.ready.set()
             self._sleep(RETRY_SECONDS)
 

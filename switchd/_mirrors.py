@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import os
@@ -71,6 +72,8 @@ class Mirrors:
         self._files: dict[tuple[str, str], FileMirror] = {}
         self._captures: list[Capture] = []
         self._numbers = itertools.count(1)
+        self.wanted = asyncio.Event()
+        """Set while there is something to pump: an idle daemon sleeps."""
 
     def configure(self) -> None:
         """Follows the configuration: unchanged mirrors go on, others begin or end."""
@@ -100,6 +103,7 @@ class Mirrors:
             mirror.handle = handle
             mirror.tap = handle.tap(config.source, config.direction, config.snaplen)
             self._write(mirror, mirror.tap.header())
+            self.wanted.set()
         except (OSError, DataPlaneError) as error:
             mirror.state = f"failed: {error}"
             log.error("mirror %s of %s: %s", name, switch, error)
@@ -133,6 +137,8 @@ class Mirrors:
 
     def pump(self) -> None:
         """Fetches what was copied since the last time."""
+        if not self._captures and all(mirror.tap is None for mirror in self._files.values()):
+            self.wanted.clear()
         for mirror in self._files.values():
             if mirror.tap is not None:
                 self._pump_file(mirror, mirror.tap)
@@ -184,6 +190,7 @@ class Mirrors:
         tap = live[switch].handle.tap(chosen, direction, snaplen)
         capture = Capture(next(self._numbers), session, chosen, tap)
         self._captures.append(capture)
+        self.wanted.set()
         self._notify(capture, tap.header())
         return capture.id
 

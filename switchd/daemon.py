@@ -81,8 +81,23 @@ class Daemon:
         self.server = Server(control_limits(config))
         self.host_server = Server(HOST_LIMITS)
         await self.server.listen_unix(config.daemon.control)
-        if config.daemon.hosts:
-            await self.host_server.listen(config.daemon.hosts)
+        try:
+            if config.daemon.hosts:
+                await self.host_server.listen(config.daemon.hosts)
+            self._make(config)
+        except BaseException:
+            await self.server.close()
+            await self.host_server.close()
+            raise
+        try:
+            await self._begin(config)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    def _make(self, config: Config) -> None:
+        """All parts; the data path begins to run, without switches."""
         self.kernel = Kernel(self._link, self._kernel_state)
         self.manager = Manager(self._make_plane(config), self._changed, self._present)
         self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
@@ -91,12 +106,6 @@ class Daemon:
         self.api = Api(self.controller, self.mirrors, self.hosts)
         self.api.server = self.server
         self.exporter = Exporter(self.controller, self.server, self.host_server)
-        try:
-            await self._begin(config)
-        except BaseException:
-            await self.close()
-            raise
-        return self
 
     async def _begin(self, config: Config) -> None:
         await self.controller.start()
@@ -248,6 +257,7 @@ class Daemon:
         self._spawn(repeat)
 
     async def _pump(self) -> None:
+        await self.mirrors.wanted.wait()
         self.mirrors.pump()
 
     async def _watchdog(self) -> None:

@@ -98,7 +98,11 @@ class Manager:
         port.link_up = up
         log.info("link of %s/%s is %s", name, port.plan.name, "up" if up else "down")
         if port.has_interface:
-            live.handle.set_link(port.plan.name, up=port.in_use)
+            try:
+                live.handle.set_link(port.plan.name, up=port.in_use)
+            except DataPlaneError as error:
+                # It is being changed in another thread, which sets the link at its end.
+                log.info("link of %s/%s: %s", name, port.plan.name, error)
         self._on_change()
 
     def set_kernel_routes(self, switch: str, forwarding: Forwarding) -> None:

@@ -344,3 +344,11 @@ def test_no_call_fails_inside(
             assert error.code in ("invalid", "invalid-config", "refused")  # noqa: PT017
         assert row(client, "status")["switches"] in (0, 1)
         assert client.call("reload", dry_run=True) is not None
+
+
+def test_a_start_that_fails_leaves_no_socket(stopped: RunningDaemon) -> None:
+    text = stopped.path.read_text().replace(f"{stopped.folder}/hosts.sock", "192.0.2.1:1")
+    stopped.path.write_text(text)
+    with pytest.raises(UserError, match="cannot listen there"):
+        stopped.start()
+    assert not (stopped.folder / "control.sock").exists()
