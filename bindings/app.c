@@ -276,7 +276,8 @@ int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t por
 	return code;
 }
 
-void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
+static void release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message,
+		    uint32_t later_max)
 {
 	struct nd_command command = {
 		.kind = ND_COMMAND_RELEASE,
@@ -290,11 +291,24 @@ void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t 
 	nd_assert(app->held > 0);
 	app->held--;
 	/* Out of memory for the list: the core keeps the message until the handle is closed. */
-	if (app->stack)
-		submit_or_wait(app, protocol, &command);
-	else
+	if (!app->stack)
 		unmap_if_unused(app);
+	else if (app->waiting_count - app->waiting_done < later_max && make_room(app) == 0)
+		app->waiting[app->waiting_count++] =
+			(struct waiting){ .command = command, .protocol = protocol };
+	else
+		submit_or_wait(app, protocol, &command);
 	pthread_mutex_unlock(&app->mutex);
+}
+
+void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
+{
+	release(app, protocol, id, message, 0);
+}
+
+void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
+{
+	release(app, protocol, id, message, ND_APP_LATER_MAX);
 }
 
 uint32_t nd_app_held(struct nd_app *app)
@@ -334,6 +348,33 @@ static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
 	pthread_mutex_unlock(&app->mutex);
 }
 
+/* True when all that has come is that requests were taken. */
+static bool only_opened(const struct nd_event *events, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (events[i].kind != ND_EVENT_OPENED || events[i].protocol != ND_PROTO_HOMA ||
+		    !events[i].id)
+			return false;
+	return true;
+}
+
+/* Waits, and takes events behind the count that there are; the new count or -errno. */
+static int wait_for_more(struct nd_app *app, struct nd_event *out, int count, uint32_t limit,
+			 nd_ns timeout)
+{
+	int code;
+
+	pthread_mutex_lock(&app->mutex);
+	flush_waiting(app);
+	pthread_mutex_unlock(&app->mutex);
+	code = nd_stack_wait(app->stack, timeout);
+	if (code == 1)
+		code = nd_stack_events(app->stack, out + count, limit - (uint32_t)count);
+	if (code < 0 && count == 0)
+		return code;
+	return count + (code > 0 ? code : 0);
+}
+
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
 {
 	int count;
@@ -343,11 +384,8 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 	if (!app->stack)
 		return -EBADF;
 	count = nd_stack_events(app->stack, out, limit);
-	if (count == 0 && timeout) {
-		count = nd_stack_wait(app->stack, timeout);
-		if (count == 1)
-			count = nd_stack_events(app->stack, out, limit);
-	}
+	if (timeout && count >= 0 && (uint32_t)count < limit && only_opened(out, count))
+		count = wait_for_more(app, out, count, limit, timeout);
 	if (count >= 0)
 		settle(app, out, (uint32_t)count);
 	return count;

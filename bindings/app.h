@@ -23,6 +23,7 @@
 #include "ndpstack.h"
 
 #define ND_APP_KEY_BITS 40
+#define ND_APP_LATER_MAX 32 /* below the messages that a connection may leave unreleased */
 
 struct nd_app;
 
@@ -60,8 +61,15 @@ int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t por
 void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
 
 /*
+ * The same for a short message that has been copied: it goes with the next command or wait, for
+ * it is not worth waking the core. At most ND_APP_LATER_MAX wait so.
+ */
+void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
+
+/*
  * Waits for events, up to timeout from now (0: not at all), and takes up to limit of them, their
- * cookies reduced to keys. Count, or -EINTR, or as nd_app_send().
+ * cookies reduced to keys. That a request was taken ends no wait; it comes along with what does.
+ * Count, or -EINTR, or as nd_app_send().
  */
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 

@@ -18,6 +18,7 @@ import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ndpstack import _core
+from ndpstack._address import unpack
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
@@ -246,8 +247,13 @@ class Dispatcher:
             raise make_error(-code, "cannot ask the core")
         return answer, key
 
-    def finish_ask(self, answer: Answer, key: int) -> Event:
+    def finish_ask(self, answer: Answer, key: int, peer: str | None = None) -> Event:
         """The core's answer.
+
+        Args:
+            answer: What was waited for.
+            key: Its key.
+            peer: The address that was asked for, for the error.
 
         Raises:
             NdpError: There is none, or it is no.
@@ -258,7 +264,9 @@ class Dispatcher:
             raise make_error(errno.ETIMEDOUT, "the core does not answer")
         if event.kind == lib.ND_EVENT_FAILED:
             reason = ffi.string(lib.nd_stack_unreachable_text(event.detail)).decode()
-            raise make_error(-event.error, "cannot resolve the peer", remedy=f"{reason}.")
+            raise make_error(
+                -event.error, "cannot resolve the peer", peer=peer, remedy=f"{reason}."
+            )
         return event
 
     def ask_core(self, payload: bytes, peer: int) -> Event:
@@ -268,7 +276,7 @@ class Dispatcher:
             self.wait(answer, time.monotonic() + CORE_PATIENCE_S)
         finally:
             self.by_key.pop(key, None)
-        return self.finish_ask(answer, key)
+        return self.finish_ask(answer, key, unpack(payload) if payload else None)
 
     def nudge(self) -> None:
         """Has the core make an event, after all those of commands before."""

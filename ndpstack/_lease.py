@@ -24,7 +24,7 @@ def lease(app: _core.nd_app, event: Event) -> memoryview:
     address = ffi.cast("uint8_t *", event.payload)
     if event.bytes <= COPY_BYTES:
         copy = memoryview(bytearray(ffi.buffer(address, event.bytes)))
-        drop(app, event)
+        lib.nd_app_release_later(app, event.protocol, event.id, event.message)
         return copy
     protocol, identity, message = event.protocol, event.id, event.message
     kept = ffi.gc(address, lambda _: lib.nd_app_release(app, protocol, identity, message))

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 from ndpstack import _core
 from ndpstack._address import Peer, pack, unpack
 from ndpstack._dispatch import Dispatcher
-from ndpstack._resolver import Resolver, follow_kernel
 from ndpstack.errors import NdpError, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import TracebackType
+
+    from ndpstack._resolver import Resolver
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -180,7 +181,7 @@ def _with_address(config: StackConfig) -> StackConfig:
         return config
     if config.backend not in ("xdp", "packet"):
         raise ValueError(f"backend {config.backend} needs an address: give the host's own")
-    from ndpstack._neighbours import own_addresses
+    from ndpstack._interface import own_addresses
 
     found = own_addresses(config.name, config.netns)
     if not found:
@@ -221,12 +222,13 @@ class Stack:
         keep: list[object] = []
         error = ffi.new("struct nd_error *")
         config = _with_address(config)
-        self._config: StackConfig | None = config
         app = lib.nd_app_open(_fill(config, keep), error)
         self._begin(app, error, config.name, config.address)
-        self._neighbours(config)
-        if config.backend in ("xdp", "packet") and not config.neighbours:
-            self._resolver = follow_kernel(self.dispatcher.app, config.name, config.netns)
+        try:
+            self._find_ways(config)
+        except BaseException:
+            self.close(drain=0)
+            raise
 
     def _begin(
         self, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None
@@ -244,13 +246,13 @@ class Stack:
         )
         """Bytes of the longest message that can be sent here."""
 
-    def _neighbours(self, config: StackConfig) -> None:
-        try:
-            for address, mac in config.neighbours:
-                self.set_neighbour(address, mac)
-        except BaseException:
-            self.close()
-            raise
+    def _find_ways(self, config: StackConfig) -> None:
+        for address, mac in config.neighbours:
+            self.set_neighbour(address, mac)
+        if config.backend in ("xdp", "packet") and not config.neighbours:
+            from ndpstack._resolver import follow_kernel
+
+            self._resolver = follow_kernel(self.dispatcher.app, config.name, config.netns)
 
     @classmethod
     def attach(cls, service: str) -> Self:
@@ -261,7 +263,7 @@ class Stack:
         """
         error = ffi.new("struct nd_error *")
         app = lib.nd_app_attach(service.encode(), error)
-        return cls._of(app, error, service, None, None)
+        return cls._of(app, error, service, None)
 
     def share(self) -> Self:
         """A second handle on the core that this process runs, with memory of its own.
@@ -271,7 +273,7 @@ class Stack:
         """
         error = ffi.new("struct nd_error *")
         app = lib.nd_app_share(self.dispatcher.app, error)
-        return self._of(app, error, self.name, self._address, self._config)
+        return self._of(app, error, self.name, self._address)
 
     @classmethod
     def _of(
@@ -280,10 +282,8 @@ class Stack:
         error: _core.nd_error,
         name: str,
         address: str | None,
-        config: StackConfig | None,
     ) -> Self:
         stack = cls.__new__(cls)
-        stack._config = config
         stack._begin(app, error, name, address)
         return stack
 
@@ -305,24 +305,9 @@ class Stack:
         """
         peer = self.known_peer(address)
         if peer is None:
-            self._find_neighbour(address)
             event = self.dispatcher.ask_core(pack(address), 0)
             peer = self.keep_peer(address, event.peer)
         return peer
-
-    @property
-    def asks_kernel(self) -> bool:
-        """True when resolving a peer may take as long as the kernel takes to find it."""
-        return self._config is not None and self._config.backend in ("xdp", "packet")
-
-    def _find_neighbour(self, address: str) -> None:
-        config = self._config
-        if config is None or not self.asks_kernel or address in dict(config.neighbours):
-            return
-        from ndpstack._neighbours import find_mac
-
-        pack(address)
-        self.set_neighbour(address, find_mac(address, config.name, config.netns))
 
     def known_peer(self, address: str) -> Peer | None:
         """The peer if it has been resolved."""

@@ -59,8 +59,6 @@ class _AsyncSocket:
         if isinstance(host, Peer):
             return host, port
         peer = self.stack.known_peer(host)
-        if peer is None and self.stack.asks_kernel:
-            peer = await asyncio.to_thread(self.stack.peer, host)
         if peer is None:
             answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
             try:
@@ -68,7 +66,7 @@ class _AsyncSocket:
             except BaseException:
                 self._base.dispatcher.by_key.pop(key, None)
                 raise
-            event = self._base.dispatcher.finish_ask(answer, key)
+            event = self._base.dispatcher.finish_ask(answer, key, host)
             peer = self.stack.keep_peer(host, event.peer)
         return peer, port
 
