@@ -17,6 +17,7 @@ from ndpstack.scenario._units import Picoseconds
 from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.sim._arrays import record
 from ndpstack.testbed._blueprint import node_name
+from ndpstack.testbed._signals import stop_if_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,6 +145,7 @@ class Replay:
         end_ns = None if duration is None else duration // 1000
         before, moved_at = applications.unfinished, 0
         while applications.unfinished and (end_ns is None or clock() < end_ns):
+            stop_if_told()
             self._change_links(world, service, clock())
             if applications.next_start_ns is not None:
                 while 0 < applications.next_start_ns - clock() < EARLY_NS:

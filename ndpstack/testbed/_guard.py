@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ def guarded() -> Iterator[None]:
     try:
         yield
     finally:
+        for name, state in labs().items():
+            if state.owner == os.getpid():
+                remove(name)
         assert process.stdin is not None
         process.stdin.close()
         process.wait()

@@ -95,7 +95,8 @@ class Lab:
             with uninterrupted():
                 self._state = State.claim(self.lab_id, names, self._scenario)
             for node in self.plan.nodes:
-                netns.create(self.namespace(node.name))
+                with uninterrupted():  # a child makes it, and must not do so after we are gone
+                    netns.create(self.namespace(node.name))
             self._create_links()
             for node in self.plan.nodes:
                 self._configure_node(node.name)

@@ -12,20 +12,32 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+_lost: list[int] = []
+"""Signals that came: the interpreter ignores an exception that hits a callback of its own."""
+
+
+def stop_if_told() -> None:
+    """Raises again what `interruptible` raised where nobody could hear it."""
+    if _lost:
+        raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Within it SIGTERM and SIGHUP do what Ctrl-C does; only in the main thread."""
+    """Within it SIGTERM and SIGHUP do what Ctrl-C does, which is heard; main thread only."""
     owner = os.getpid()
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if os.getpid() == owner:
+            _lost.append(number)
             raise KeyboardInterrupt
         # A child that a library forked, and ends this way: what is up is not its to take down.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, interrupt) for number in numbers}
+    _lost.clear()
     try:
         yield
     finally:
