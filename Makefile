@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick demo swarm fuzz \
-	bench bench-check bench-sim lint clean
+	bench bench-check bench-fast bench-sim lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -91,6 +91,11 @@ bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, tar
 
 bench-check: build-gcc ## Instruction counts against their gates
 	python tests/tools/bench.py --check
+
+bench-fast: build-gcc ## The fast path: echoes beside bare AF_XDP, bulk, PULL spacing, an idle host
+	ninja -C build-gcc csrc/bench_fast_echo csrc/bench_fast_bulk csrc/bench_fast_pull \
+		csrc/bench_fast_idle
+	python tests/tools/bench_fast.py
 
 bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace hash under two compilers
 	ninja -C build-gcc csrc/bench_sim
