@@ -106,6 +106,7 @@ _CLASSES: dict[int, tuple[type[NdpError], str]] = {
     errno.ECANCELED: (Cancelled, ""),
     errno.EMSGSIZE: (MessageTooLong, "Send several messages."),
     errno.EHOSTUNREACH: (Unreachable, "Check the address, and that its family has an own address."),
+    errno.ESTALE: (Unreachable, "Its handle made room for other hosts: name it by its address."),
     errno.EPROTONOSUPPORT: (Unreachable, "Open the stack with this protocol."),
     errno.EADDRINUSE: (AddressInUse, "Choose another port, or stop the other listener."),
     errno.ENOBUFS: (LimitReached, "Wait for messages to end, or raise the limit in the config."),
