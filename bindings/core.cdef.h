@@ -137,6 +137,8 @@ struct nd_frame_peer {
 	uint16_t vlan;
 };
 
+enum nd_frame_verify { ND_FRAME_VERIFY_NONE, ND_FRAME_VERIFY_OURS, ND_FRAME_VERIFY_ALL };
+
 struct nd_frame_template { ...; };
 
 struct nd_frame_trim {
@@ -156,10 +158,28 @@ uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct 
 			 uint8_t *out, uint32_t room);
 enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in, uint32_t bytes,
 		    struct nd_frame_peer *peer, struct nd_packet *packet);
+uint32_t nd_frame_message_at(const struct nd_frame_config *config, const uint8_t *in,
+			     uint32_t bytes);
 uint32_t nd_frame_trim(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
 		       const struct nd_frame_trim *trim);
 uint32_t nd_frame_bounce(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
 			 const struct nd_frame_trim *trim);
+
+enum nd_pcapng_direction { ND_PCAPNG_UNKNOWN, ND_PCAPNG_INBOUND, ND_PCAPNG_OUTBOUND };
+
+struct nd_pcapng_packet {
+	uint32_t interface;
+	nd_ns time;
+	const uint8_t *frame;
+	uint32_t captured_bytes;
+	uint32_t original_bytes;
+	enum nd_pcapng_direction direction;
+	const char *comment;
+};
+
+size_t nd_pcapng_section(uint8_t *out, size_t limit, const char *application);
+size_t nd_pcapng_interface(uint8_t *out, size_t limit, const char *name, uint32_t snap_bytes);
+size_t nd_pcapng_packet(uint8_t *out, size_t limit, const struct nd_pcapng_packet *packet);
 
 struct nd_field {
 	const char *name;

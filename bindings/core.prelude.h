@@ -15,3 +15,4 @@
 #include "wire/fields.h"
 #include "wire/frame.h"
 #include "wire/packet.h"
+#include "wire/pcapng.h"

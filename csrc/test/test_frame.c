@@ -347,6 +347,19 @@ TEST(nd_frame_decode__skips_ipv4_options)
 }
 
 /* What is not ours is forwarded with what a switch needs to know. */
+TEST(nd_frame_message_at__is_where_the_header_begins)
+{
+	static const uint32_t ndp_at[WIRE_FORMS] = { 42, 62, 46, 66 };
+	struct nd_packet data = wire_ndp_data(payload);
+
+	for (unsigned form = 0; form < WIRE_FORMS; form++) {
+		begin(form);
+		encode(&data);
+		CHECK_EQ(nd_frame_message_at(&config, frame, bytes), ndp_at[form]);
+		CHECK_EQ(nd_frame_message_at(&config, frame, 20), 0);
+	}
+}
+
 TEST(nd_frame_decode__foreign_frames)
 {
 	struct nd_packet data = wire_ndp_data(payload);

@@ -129,6 +129,10 @@ enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const u
 				   uint32_t bytes, struct nd_frame_peer *peer,
 				   struct nd_packet *packet);
 
+/* Where the NDP or Homa header of a frame begins, or 0 when it has none. */
+uint32_t nd_frame_message_at(const struct nd_frame_config *config, const uint8_t *in,
+			     uint32_t bytes);
+
 /* How an egress port trims. */
 struct nd_frame_trim {
 	uint32_t size;     /* bytes of the frame that stay, 0 = up to the end of the NDP header */

@@ -246,3 +246,12 @@ enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const u
 		return decode_any(config, in, bytes, peer, packet);
 	return decode_ours(config, in, bytes, &layout, true, peer, packet);
 }
+
+uint32_t nd_frame_message_at(const struct nd_frame_config *config, const uint8_t *in,
+			     uint32_t bytes)
+{
+	struct nd_layout layout;
+
+	nd_layout_read(config, in, bytes, &layout);
+	return layout.protocol == ND_PROTO_OTHER ? 0 : layout.message_at;
+}

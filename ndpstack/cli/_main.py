@@ -46,6 +46,7 @@ COMMANDS: dict[str, Command] = {
     "call": Command("ndpstack.cli._call", "Call a method of a server, and print its value"),
     "ping": Command("ndpstack.cli._ping", "Measure round trips to a host"),
     "completion": Command("ndpstack.cli._completion", "Print a completion script for a shell"),
+    "decode": Command("ndpstack.cli._decode", "Show the NDP and Homa packets of a capture file"),
     "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 

@@ -1,0 +1,122 @@
+"""`ndpstack decode`: the NDP and Homa packets of a capture file, a line each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._table import Column, render
+from ndpstack.decode import CaptureError, Decoded, Record, decode_frame, read_capture
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+COLUMNS = [
+    Column("no."), Column("time", "s", 6), Column("where"), Column("from"), Column("to"),
+    Column("protocol"), Column("type"), Column("id"), Column("bytes"), Column("says"),
+]  # fmt: skip
+
+SAID = {
+    "ndp": ("sequence", "pull", "offset", "message_bytes", "path", "flags"),
+    "homa": ("offset", "message_bytes", "incoming", "length", "level", "ack_count", "note"),
+}
+"""Fields that the table has room for; `--json` has all."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="pcap or pcapng with Ethernet frames")
+    parser.add_argument("-c", "--count", type=int, help="stop after so many packets")
+    parser.add_argument("--protocol", choices=["ndp", "homa"], help="only packets of one")
+    parser.add_argument("--connection", metavar="ID", help="only an NDP connection, as 0x89abcdef")
+    parser.add_argument("--rpc", metavar="ID", help="only an RPC of Homa, by either side's id")
+
+
+def _number(text: str | None, what: str) -> int | None:
+    try:
+        return None if text is None else int(text, 0)
+    except ValueError:
+        raise UserError(f"{what} must be a number such as 0x1f or 31, not {text!r}") from None
+
+
+def _wanted(arguments: argparse.Namespace) -> Iterator[tuple[Record, Decoded]]:
+    """The packets that were asked for."""
+    connection = _number(arguments.connection, "--connection")
+    rpc = _number(arguments.rpc, "--rpc")
+    left: int | None = arguments.count
+    if left is not None and left < 1:
+        raise UserError(f"--count must be at least 1, not {left}")
+    for record in read_capture(arguments.file):
+        packet = decode_frame(record.frame)
+        if packet is None or arguments.protocol not in (None, packet.protocol):
+            continue
+        if connection is not None and (packet.protocol, packet.id) != ("ndp", connection):
+            continue
+        if rpc is not None and (packet.protocol, packet.id) != ("homa", rpc & ~1):
+            continue
+        yield record, packet
+        left = None if left is None else left - 1
+        if left == 0:
+            return
+
+
+def _says(record: Record, packet: Decoded) -> str:
+    parts = []
+    for name in SAID[packet.protocol]:
+        value = packet.fields.get(name)
+        if isinstance(value, list):
+            value = "+".join(map(str, value))
+        if value not in (None, "", "none"):
+            parts.append(f"{name}={value}")
+    parts += ["TRIMMED"] if packet.trimmed else []
+    parts += [f"ERROR {packet.error}"] if packet.error else []
+    parts += [f"[{record.comment}]"] if record.comment else []
+    return " ".join(parts)
+
+
+def _document(record: Record, packet: Decoded) -> str:
+    about = asdict(record)
+    about["captured_bytes"] = len(about.pop("frame"))
+    return json.dumps({**about, **asdict(packet), "id": packet.id})
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Shows the packets; a file that is cut short is shown as far as it goes."""
+    rows: list[list[str | int | float | None]] = []
+    begin, trouble = None, None
+    try:
+        for record, packet in _wanted(arguments):
+            if arguments.json:
+                print(_document(record, packet))
+                continue
+            begin = record.time_ns if begin is None else begin
+            name = f"{packet.id:#x}" if packet.protocol == "ndp" and packet.id else str(packet.id)
+            rows.append(
+                [
+                    str(record.number),
+                    (record.time_ns - begin) / 1e9,
+                    f"{record.interface} {record.direction}".strip(),
+                    packet.source,
+                    packet.target,
+                    packet.protocol,
+                    packet.type,
+                    name,
+                    record.original_bytes,
+                    _says(record, packet),
+                ]
+            )
+    except CaptureError as error:
+        if not rows and not arguments.json:
+            raise
+        trouble = error
+    if not arguments.json:
+        print(render(COLUMNS, rows) if rows else "no packets of NDP or Homa that match")
+    if trouble:
+        print(f"ndpstack: {trouble}", file=sys.stderr)
+        return Exit.FAILED
+    return Exit.OK

@@ -1,0 +1,190 @@
+"""`ndpstack decode`: files made here, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Ether
+from scapy.utils import PcapWriter, wrpcap
+
+from ndpstack._core import ffi, lib
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.contrib.scapy import NDP, Homa, HomaAck, HomaAckEntry, HomaData
+from ndpstack.decode import CaptureError, decode_frame, read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAC = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+V4 = IP(src="10.0.0.11", dst="10.0.0.10")
+SENT = NDP(connection=0x89ABCDEF, sequence=7, path=3, message_bytes=5, flags="SYN+LAST") / b"hello"
+
+
+def ndp(kind: str) -> bytes:
+    """A frame with an NDP packet."""
+    packet = NDP(connection=0x89ABCDEF, type=kind, sequence=7)
+    return bytes(MAC / V4 / UDP(sport=49155, chksum=0) / packet)
+
+
+def homa() -> bytes:
+    """A frame with Homa DATA, from a server."""
+    data = HomaData(message_bytes=100, incoming=100) / bytes(100)
+    return bytes(MAC / V4 / Homa(sender_id=3, type="DATA") / data)
+
+
+FRAMES = [
+    bytes(MAC / V4 / UDP(sport=49155, chksum=0) / SENT),
+    bytes(MAC / ARP()),
+    ndp("ACK"),
+    homa(),
+]
+
+
+def pcap(path: Path, frames: list[bytes]) -> Path:
+    """A classic capture."""
+    wrpcap(str(path), [Ether(frame) for frame in frames])
+    return path
+
+
+def pcapng(path: Path, comment: str) -> Path:
+    """A capture as our switch's mirror writes it."""
+    out = ffi.new("uint8_t[]", 4096)
+    text = ffi.new("char[]", comment.encode())
+    name = ffi.new("char[]", b"sw0p1")
+    frame = ffi.from_buffer("uint8_t[]", FRAMES[0])
+    packet = ffi.new("struct nd_pcapng_packet *")
+    packet.time, packet.frame, packet.captured_bytes = 1_700_000_000_123_456_789, frame, 82
+    packet.original_bytes, packet.direction, packet.comment = 87, 2, text
+    with path.open("wb") as file:
+        file.write(ffi.buffer(out, lib.nd_pcapng_section(out, 4096, name)))
+        file.write(ffi.buffer(out, lib.nd_pcapng_interface(out, 4096, name, 128)))
+        file.write(ffi.buffer(out, lib.nd_pcapng_packet(out, 4096, packet)))
+    return path
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    """What --json printed."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", str(pcap(tmp_path / "a.pcap", FRAMES))]) == Exit.OK
+    text = capsys.readouterr().out
+    assert "0x89abcdef" in text
+    assert "flags=SYN+LAST" in text
+    assert "10.0.0.11" in text
+    assert len(text.splitlines()) == 2 + 3
+
+
+def test_json_has_every_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", str(pcap(tmp_path / "a.pcap", FRAMES)), "--json"]) == Exit.OK
+    first, second, third = lines(capsys)
+    assert first["number"] == 1
+    assert first["fields"]["path"] == 3  # type: ignore[index]
+    assert first["fields"]["flags"] == ["SYN", "LAST"]  # type: ignore[index]
+    assert (second["type"], second["protocol"]) == ("ACK", "ndp")
+    assert (third["type"], third["id"], third["error"]) == ("DATA", 2, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        ([], [1, 3, 4]),
+        (["-c", "2"], [1, 3]),
+        (["--protocol", "homa"], [4]),
+        (["--connection", "0x89abcdef"], [1, 3]),
+        (["--connection", "5"], []),
+        (["--rpc", "2"], [4]),
+        (["--rpc", "3"], [4]),
+    ],
+)
+def test_filters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], numbers: list[int]
+) -> None:
+    path = pcap(tmp_path / "a.pcap", FRAMES)
+    assert main(["decode", str(path), "--json", *options]) == Exit.OK
+    assert [line["number"] for line in lines(capsys)] == numbers
+
+
+def test_a_mirrors_verdict_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = pcapng(tmp_path / "m.pcapng", "dropped: queue")
+    assert main(["decode", str(path)]) == Exit.OK
+    text = capsys.readouterr().out
+    assert "[dropped: queue]" in text
+    assert "sw0p1 out" in text
+    assert "TRIMMED" in text
+    (record,) = read_capture(path)
+    assert (record.time_ns, record.original_bytes) == (1_700_000_000_123_456_789, 87)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 95])
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_truncated_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: int, modern: bool
+) -> None:
+    path = tmp_path / "a.pcap"
+    if modern:
+        whole = pcapng(path, "sent").read_bytes()
+        path.write_bytes(whole[:-cut])
+    else:
+        path.write_bytes(pcap(path, FRAMES).read_bytes()[:-cut])
+    assert main(["decode", str(path)]) in (Exit.FAILED, Exit.USAGE)
+    assert "truncated" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"\xa1", b"#!/bin/sh\necho\n", b"\x7fELF" + bytes(99)])
+def test_a_foreign_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    assert main(["decode", str(path)]) == Exit.USAGE
+    assert "neither pcap nor pcapng" in capsys.readouterr().err
+
+
+def test_no_file_and_other_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", str(tmp_path / "none")]) == Exit.USAGE
+    path = tmp_path / "raw.pcap"
+    with PcapWriter(str(path), linktype=101) as writer:
+        writer.write(V4 / UDP(chksum=0) / SENT)
+    assert main(["decode", str(path)]) == Exit.USAGE
+    assert "link type 101" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--rpc", "--connection"])
+def test_a_wrong_number(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    path = pcap(tmp_path / "a.pcap", FRAMES)
+    assert main(["decode", str(path), option, "x"]) == Exit.USAGE
+    assert "'x'" in capsys.readouterr().err
+    assert main(["decode", str(path), "-c", "0"]) == Exit.USAGE
+
+
+def test_what_a_receiver_drops_is_named() -> None:
+    frame = bytearray(FRAMES[0])
+    frame[50] ^= 1
+    packet = decode_frame(bytes(frame))
+    assert packet is not None
+    assert packet.error == "ndp_header_check"
+    assert (packet.source, packet.target) == ("10.0.0.11", "10.0.0.10")
+
+
+def test_ipv6_and_lists() -> None:
+    acks = HomaAck(acks=[HomaAckEntry(ack_id=8, ack_port=4000)])
+    frame = bytes(MAC / IPv6(src="fd00::b", dst="fd00::a") / Homa(type="ACK") / acks)
+    packet = decode_frame(frame)
+    assert packet is not None
+    assert packet.source == "fd00::b"
+    assert packet.fields["ack_id"] == [8, 0, 0, 0, 0]
+    assert decode_frame(b"") is None
+
+
+def test_reading_stops_at_the_first_packet_that_is_cut(tmp_path: Path) -> None:
+    path = pcap(tmp_path / "a.pcap", FRAMES)
+    path.write_bytes(path.read_bytes()[:-10])
+    records = read_capture(path)
+    assert [next(records).number for _ in range(3)] == [1, 2, 3]
+    with pytest.raises(CaptureError, match="truncated in packet 4"):
+        next(records)
