@@ -24,6 +24,8 @@ struct nd_app {
 	pthread_mutex_t mutex;         /* over all but the event side */
 	uint32_t held;                 /* messages received and not given back */
 	bool foreign;                  /* copied by a fork */
+	uint32_t batches;              /* of events taken, and how many were in the last */
+	int last_count;
 	struct waiting *waiting;       /* in order; the first waiting_done have gone */
 	uint32_t waiting_count, waiting_done, waiting_room;
 };
@@ -388,6 +390,21 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 		count = wait_for_more(app, out, count, limit, timeout);
 	if (count >= 0)
 		settle(app, out, (uint32_t)count);
+	return count;
+}
+
+int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
+		 uint32_t batches)
+{
+	int count;
+
+	if (batches != app->batches)
+		return app->last_count;
+	count = nd_app_events(app, out, limit, timeout);
+	if (count > 0) {
+		app->batches++;
+		app->last_count = count;
+	}
 	return count;
 }
 

@@ -73,6 +73,13 @@ void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uin
  */
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 
+/*
+ * The same for a caller into whose work something may break: batches is how many it has done
+ * with. If that is not all that there were, the last one is still in out and its count comes again.
+ */
+int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
+		 uint32_t batches);
+
 /* True when it is safe to block on nd_app_descriptor(). */
 bool nd_app_arm(struct nd_app *app);
 int nd_app_descriptor(const struct nd_app *app);

@@ -100,6 +100,8 @@ int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t por
 void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
 void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
+int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
+		 uint32_t batches);
 bool nd_app_arm(struct nd_app *app);
 int nd_app_descriptor(const struct nd_app *app);
 uint32_t nd_app_held(struct nd_app *app);

@@ -44,6 +44,9 @@ FOLLOW_NS: Final = 1_000_000_000
 RECEIVED: Final = frozenset({lib.ND_EVENT_MESSAGE, lib.ND_EVENT_REQUEST, lib.ND_EVENT_RESPONSE})
 """Kinds of events that bring a message, which has to be released."""
 
+BATCHES_MASK: Final = 0xFFFFFFFF
+"""The count of batches that the core's side keeps too."""
+
 _KEY_MASK: Final = (1 << 40) - 1
 
 _EVENT: Final = struct.Struct("<BBHiIHBBIIQQQQ")
@@ -189,7 +192,10 @@ class Dispatcher:
         self._keys = itertools.count(1)
         self._events = ffi.new("struct nd_event[]", BATCH)
         self._view = memoryview(ffi.buffer(self._events))
-        self._lead = threading.Lock()
+        self._lead = threading.RLock()
+        self._batches = 0
+        self._at = 0
+        self._began = False
         self._followers: list[Callable[[], object]] = []
         self._polled = False
         _open.add(self)
@@ -299,27 +305,35 @@ class Dispatcher:
         while not target.is_ready():
             self.check_alive()
             left = _left_ns(until)
-            if self._lead.acquire(blocking=False):
-                self._lead_for(target, until)
-            elif left:
-                self._follow(target, left)
+            if not self._lead_for(target, until) and left:
+                self._follow(target, until)
             if not left:
                 return target.is_ready()
         return True
 
-    def _lead_for(self, target: Waitable, until: float | None) -> None:
-        """Takes events until the target is ready or the time has come, and at least once."""
+    def _lead_for(self, target: Waitable, until: float | None) -> bool:
+        """Takes events until the target is ready or the time has come; false if another leads."""
+        led = False
         try:
-            while True:
+            led = self._lead.acquire(blocking=False)
+            while led:
                 left = _left_ns(until)
                 self._take(min(left, SLICE_NS))
                 if not left or target.is_ready() or self._ended:
-                    return
+                    break
         finally:
-            self._lead.release()
-            self._pass_on()
+            # Not `led`: an interrupt can come between the lock and the variable.
+            if self._leads():
+                self._lead.release()
+                self._pass_on()
+        return led
 
-    def _follow(self, target: Waitable, left_ns: int) -> None:
+    def _leads(self) -> bool:
+        """True when this thread holds the lead."""
+        owned: bool = self._lead._is_owned()  # type: ignore[attr-defined]
+        return owned
+
+    def _follow(self, target: Waitable, until: float | None) -> None:
         """Waits until the leader has something for us, or leaves the lead to us."""
         lock = threading.Lock()
         lock.acquire()
@@ -328,9 +342,9 @@ class Dispatcher:
         self._followers.append(waiter)
         try:
             # Whoever leads now has seen us; if nobody does, nobody would wake us.
-            if target.is_ready() or not self._lead.locked():
+            if target.is_ready() or self._lead_for(target, until):
                 return
-            lock.acquire(timeout=min(left_ns, FOLLOW_NS) / 1e9)
+            lock.acquire(timeout=min(_left_ns(until), FOLLOW_NS) / 1e9)
         finally:
             target.remove_waiter(waiter)
             if waiter in self._followers:
@@ -345,53 +359,49 @@ class Dispatcher:
 
     def settle(self) -> None:
         """Makes the descriptor tell of the next event, and takes those that are there."""
-        if not self._lead.acquire(blocking=False):
-            return
-        try:
-            while not lib.nd_app_arm(self.app):
-                self._take(0)
-        finally:
-            self._lead.release()
+        while self.poll():
+            pass
 
     def poll(self) -> bool:
         """Takes one batch without waiting; true when there may be more."""
-        if not self._lead.acquire(blocking=False):
-            return False
+        if self._leads():
+            return False  # A destructor runs in the middle of a batch.
         try:
+            if not self._lead.acquire(blocking=False):
+                return False
             full = self._take(0) == BATCH
-            return full or not lib.nd_app_arm(self.app)
+            return not self._ended and (full or not lib.nd_app_arm(self.app))
         finally:
-            self._lead.release()
+            if self._leads():
+                self._lead.release()
 
     # ---- events ----
 
     def _take(self, timeout_ns: int) -> int:
-        """Takes a batch, waiting for it; returns how many. The caller leads."""
-        count = lib.nd_app_events(self.app, self._events, BATCH, timeout_ns)
+        """Takes a batch, waiting for it, and hands it out; returns how many. The caller leads.
+
+        An exception, such as Ctrl-C, may end this anywhere: the core's events are then still in
+        the buffer, and the next call goes on where this one was.
+        """
+        count = lib.nd_app_batch(self.app, self._events, BATCH, timeout_ns, self._batches)
         if count > 0:
-            self._hand_out(
-                [Event._make(e) for e in _EVENT.iter_unpack(self._view[: count * _EVENT.size])]
-            )
+            self._hand_out(count)
         elif count < 0 and count != -errno.EINTR:
             self.fail(-count, f"stack {self.name}")
             return 0
         return count
 
-    def _hand_out(self, events: list[Event]) -> None:
-        """Gives each event to its target, all of them whatever interrupts us."""
-        at, again, interrupt = 0, False, None
-        while at < len(events):
-            try:
-                while at < len(events):
-                    self._route(events[at], again)
-                    at += 1
-                    again = False
-            except BaseException as error:
-                if interrupt is not None and again:
-                    raise
-                interrupt, again = error, True
-        if interrupt is not None:
-            raise interrupt
+    def _hand_out(self, count: int) -> None:
+        """Gives each event of the batch in the buffer to its target, once."""
+        raw = self._view[self._at * _EVENT.size : count * _EVENT.size]
+        for event in map(Event._make, _EVENT.iter_unpack(raw)):
+            again, self._began = self._began, True
+            self._route(event, again)
+            # No call stands between these, so no interrupt can.
+            self._began = False
+            self._at += 1
+        self._at = 0
+        self._batches = (self._batches + 1) & BATCHES_MASK
 
     def _route(self, event: Event, again: bool) -> None:
         target = self._target_of(event)
@@ -447,7 +457,7 @@ class Dispatcher:
     def disown(self) -> None:
         """In the child of a fork: refuses everything."""
         lib.nd_app_disown(self.app)
-        self._lead = threading.Lock()
+        self._lead = threading.RLock()
         self._followers = []
         self.loops = []
         self._ended = (errno.ECHILD, f"stack {self.name} was opened before a fork")

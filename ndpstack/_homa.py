@@ -72,13 +72,16 @@ def describe_failure(event: Event) -> str:
 class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
-    __slots__ = ("_dispatcher", "_failure", "_id", "_key", "_reply", "_until", "peer", "port")
+    __slots__ = (
+        "_dispatcher", "_failure", "_id", "_key", "_reply", "_response", "_until", "peer", "port",
+    )  # fmt: skip
 
     def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, until: float | None) -> None:
         super().__init__()
         self._dispatcher = dispatcher
         self._id = 0
         self._until = until
+        self._response: Event | None = None
         self._reply: memoryview | None = None
         self._failure: tuple[int, str] | None = None
         self._key = dispatcher.new_key(self)
@@ -97,7 +100,7 @@ class Call(Waitable):
 
     def is_ready(self) -> bool:
         """True when there is a reply or an error."""
-        return self._reply is not None or self._failure is not None
+        return self._response is not None or self._reply is not None or self._failure is not None
 
     def result(self) -> memoryview:
         """Waits for the reply.
@@ -117,6 +120,9 @@ class Call(Waitable):
 
     def outcome(self) -> memoryview:
         """The reply, or the error raised, of a call that is ready."""
+        if self._response is not None:
+            event, self._response = self._response, None
+            self._reply = lease(self._dispatcher.app, event)
         if self._reply is not None:
             return self._reply
         code, state = self._failure or (errno.EINPROGRESS, "")
@@ -151,13 +157,16 @@ class Call(Waitable):
         self.wake()
         return True
 
+    def __del__(self) -> None:
+        if self._response is not None:
+            drop(self._dispatcher.app, self._response)
+
     def forget(self) -> None:
         """The core never took the request."""
         self._dispatcher.by_key.pop(self._key, None)
 
     def on_event(self, event: Event, again: bool) -> None:
         """From the dispatcher."""
-        del again
         kind = event.kind
         if kind == lib.ND_EVENT_OPENED:
             self._id = event.id
@@ -165,11 +174,10 @@ class Call(Waitable):
                 self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=event.id)
             return
         if self._failure is not None:
-            if kind == lib.ND_EVENT_RESPONSE:
+            if kind == lib.ND_EVENT_RESPONSE and not again:
                 drop(self._dispatcher.app, event)
         elif kind == lib.ND_EVENT_RESPONSE:
-            if self._reply is None:
-                self._reply = lease(self._dispatcher.app, event)
+            self._response = event
         else:
             self._failure = (-event.error, describe_failure(event))
         self._dispatcher.by_key.pop(self._key, None)

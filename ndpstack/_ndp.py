@@ -75,6 +75,7 @@ class Connection(Waitable):
         self._early: dict[int, Event] = {}
         self._next = 0
         self._abandoned = False
+        self._last_settled: Event | None = None
         self.ordered = True
         self.peer: Final = peer
         self.port: Final = port
@@ -131,7 +132,11 @@ class Connection(Waitable):
         elif kind == lib.ND_EVENT_CLOSED:
             self.dispatcher.by_connection.pop(self.id, None)
             self._end(-event.error, STATES.get(event.detail, ""))
-        elif kind in (lib.ND_EVENT_SENT, lib.ND_EVENT_FAILED) and not again:
+        elif kind in (lib.ND_EVENT_SENT, lib.ND_EVENT_FAILED) and not (
+            again and event == self._last_settled
+        ):
+            self.unsent -= 1
+            self._last_settled = event
             self._settled(event)
 
     def _arrived(self, event: Event, again: bool) -> None:
@@ -151,7 +156,6 @@ class Connection(Waitable):
             self.wake()
 
     def _settled(self, event: Event) -> None:
-        self.unsent -= 1
         if event.kind == lib.ND_EVENT_FAILED and self.failed is None:
             self.failed = (-event.error, event.message)
             if self.ordered and not self._abandoned:
