@@ -234,3 +234,15 @@ def test_bad_arguments_are_named(pair: Pair) -> None:
             client.request(("nowhere", PORT), b"x")
         with pytest.raises(ValueError, match="negative"):
             client.settimeout(-1)
+
+
+def test_a_peer_is_resolved_once(pair: Pair) -> None:
+    """T51: an address as text costs the core one question, however often it is used."""
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        server = (pair[0].address, PORT)
+        client.request(server, b"x", timeout=5)
+        before = pair[1].counters("core")["commands"]
+        for _ in range(50):
+            client.request(server, b"x", timeout=5)
+        # A request and the release of its reply, and nothing else.
+        assert pair[1].counters("core")["commands"] - before <= 100
