@@ -7,6 +7,7 @@
 #ifndef ND_TEST_NETNS_H
 #define ND_TEST_NETNS_H
 
+#include "port/port.h"
 #include "test/harness.h"
 
 #include <errno.h>
@@ -61,6 +62,18 @@ static inline void veth_add(const char *a, const char *b, unsigned mtu)
 static inline void veth_delete(const char *a)
 {
 	shell("ip link del %s", a);
+}
+
+/*
+ * The port gets into the state, within the time that the kernel takes to notice: carrier is told
+ * by a worker of its own, late on a busy machine. The port is told the same time throughout.
+ */
+static inline void await_state(struct nd_port *port, nd_ns now, enum nd_port_state state,
+			       struct nd_error *error)
+{
+	for (uint32_t i = 0; i < 5000 && nd_port_check(port, now, error) != state; i++)
+		usleep(1000);
+	CHECK_EQ(nd_port_check(port, now, error), state);
 }
 
 #endif

@@ -409,31 +409,31 @@ TEST(nd_xdp_check__follows_the_interface)
 	CHECK_EQ(send_udp_frames(a, 0, 1, 64, OUR_PORT), 1); /* finds out by ENETDOWN */
 	CHECK_EQ(send_udp_frames(a, 1, 1, 64, OUR_PORT), 1);
 	CHECK_EQ(a->counters.tx_dropped_down, 1);
-	CHECK_EQ(nd_port_check(a, ND_SEC, &error), ND_PORT_DOWN);
+	await_state(a, ND_SEC, ND_PORT_DOWN, &error);
 	CHECK(strstr(error.text, "ip link set x0 up"));
-	CHECK_EQ(nd_port_check(a, 5 * ND_SEC, &error), ND_PORT_DOWN);
+	await_state(a, 5 * ND_SEC, ND_PORT_DOWN, &error);
 	shell("ip link set x0 up");
-	CHECK_EQ(nd_port_check(a, 6 * ND_SEC, &error), ND_PORT_UP);
+	await_state(a, 6 * ND_SEC, ND_PORT_UP, &error);
 	CHECK_EQ(nd_port_flush(a), 0);
 	CHECK_EQ(await_udp_frames(b, 0, 1, 64), 1);
 	CHECK_EQ(send_udp_frames(b, 0, 5, 64, OUR_PORT), 5); /* program and sockets survived */
 	CHECK_EQ(await_udp_frames(a, 0, 5, 64), 5);
 	shell("ip link set x1 down");
-	CHECK_EQ(nd_port_check(a, 7 * ND_SEC, &error), ND_PORT_DOWN);
+	await_state(a, 7 * ND_SEC, ND_PORT_DOWN, &error);
 	CHECK(strstr(error.text, "no carrier"));
 	shell("ip link set x1 up && ip link set x0 mtu 1400");
-	CHECK_EQ(nd_port_check(a, 8 * ND_SEC, &error), ND_PORT_CHANGED);
+	await_state(a, 8 * ND_SEC, ND_PORT_CHANGED, &error);
 	veth_delete("x0");
-	CHECK_EQ(nd_port_check(a, 9 * ND_SEC, &error), ND_PORT_GONE);
+	await_state(a, 9 * ND_SEC, ND_PORT_GONE, &error);
 	CHECK_EQ(send_udp_frames(a, 0, 5, 64, OUR_PORT), 5);
 	CHECK_EQ(nd_port_flush(b), 0);
 	veth_add("x0", "x1", 1500);
-	CHECK_EQ(nd_port_check(a, 10 * ND_SEC, &error), ND_PORT_GONE);
+	await_state(a, 10 * ND_SEC, ND_PORT_GONE, &error);
 	CHECK(strstr(error.text, "re-created; reopen"));
 	nd_port_close(a);
 	nd_port_close(b);
 	a = open_ours("x0");
-	CHECK_EQ(nd_port_check(a, 11 * ND_SEC, &error), ND_PORT_UP);
+	await_state(a, 11 * ND_SEC, ND_PORT_UP, &error);
 	nd_port_close(a);
 	veth_delete("x0");
 }
