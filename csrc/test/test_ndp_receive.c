@@ -388,6 +388,21 @@ TEST(nd_ndp_receive__replay_within_time_wait)
 	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
 }
 
+/* A peer whose answers get lost still asks: it is answered for as long as it does. */
+TEST(nd_ndp_receive__replays_prolong_time_wait)
+{
+	hand_start_default();
+	close_by_peer(9);
+	for (uint32_t i = 0; i < 4; i++) {
+		hand_wait(hand_config.time_wait_ns * 3 / 4);
+		hand_drain();
+		hand_arrive(2, 9, 0, 500);
+		CHECK_STR(hand_next(), "ACK 9>2 #0 pull 0 reply");
+	}
+	hand_wait(hand_config.time_wait_ns);
+	CHECK_EQ(hand_usage().remembered, 0);
+}
+
 /* R-NFR-02 at the client: the id of an ended connection is not used again while remembered. */
 TEST(nd_ndp_submit__connect_uses_no_remembered_id)
 {

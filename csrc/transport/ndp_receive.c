@@ -267,9 +267,12 @@ static void on_close(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 
 /* ---- dispatch ---- */
 
-/* A packet for a connection that has ended. */
+/*
+ * A packet for a connection that has ended. While the peer still asks about one that ended in
+ * order, its answers get lost: forgetting now would tell the peer that what arrived has failed.
+ */
 static void on_remembered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			  const struct nd_packet *packet)
+			  const struct nd_packet *packet, nd_ns now)
 {
 	if (packet->type != ND_NDP_DATA)
 		return;
@@ -278,6 +281,7 @@ static void on_remembered(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		return;
 	}
 	ndp->counters.duplicates_received++;
+	connection->linger = now + ndp->config.time_wait_ns;
 	if ((int32_t)(packet->ndp.sequence - connection->arrived) < 0)
 		nd_ndp_control_answer(ndp, connection, ND_NDP_ACK, packet->ndp.sequence);
 }
@@ -374,5 +378,5 @@ void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
 	else if (nd_ndp_is_live(connection))
 		on_live(ndp, connection, packet, now);
 	else
-		on_remembered(ndp, connection, packet);
+		on_remembered(ndp, connection, packet, now);
 }
