@@ -49,7 +49,7 @@ def constants(_effort: Effort, outcome: Outcome) -> None:
 
 def incast_control(effort: Effort, outcome: Outcome) -> None:
     """Figure 10: one client, N requests at once for 10 KB replies from 15 servers."""
-    counts = effort.choose((300, 3000), (50, 100, 300, 1000, 2000, 3000, 5000))
+    counts = effort.choose((300, 3000), (50, 100, 300, 1000, 2000, 3000, 4000))
     rates: dict[bool, list[float]] = {True: [], False: []}
     for count in counts:
         for controlled, gbps in rates.items():
