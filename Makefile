@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick demo swarm fuzz \
-	bench bench-check bench-fast bench-sim lint clean
+	bench bench-check bench-fast bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -96,6 +96,9 @@ bench-fast: build-gcc ## The fast path: echoes beside bare AF_XDP, bulk, PULL sp
 	ninja -C build-gcc csrc/bench_fast_echo csrc/bench_fast_bulk csrc/bench_fast_pull \
 		csrc/bench_fast_idle
 	python tests/tools/bench_fast.py
+
+bench-netns: dev ## E-N08 and E-N09 on real links against their bounds
+	NDPSTACK_TIMED=1 $(BIN)/pytest -v tests/netns/test_run_bounds.py
 
 bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace hash under two compilers
 	ninja -C build-gcc csrc/bench_sim

@@ -1,10 +1,13 @@
 """The NDP paper's server experiments on real links: numbers against their bounds.
 
-Times are those of a shared machine: real-time threads keep other programs out of them, and what is
-left is why the best of a few runs counts.
+Times say nothing on a machine that others keep busy, so these run when asked for
+(`make bench-netns`), on real-time threads, and the best of a few runs counts. That every byte
+arrives is what test_run_worlds.py and test_demo.py hold anywhere.
 """
 
 from __future__ import annotations
+
+import os
 
 import numpy as np
 import pytest
@@ -14,7 +17,13 @@ from ndpstack.scenario import load_scenario
 from ndpstack.sim import Simulation, completion_ps
 from ndpstack.testbed import why_unavailable
 
-pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
+pytestmark = [
+    pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable())),
+    pytest.mark.skipif(
+        "NDPSTACK_TIMED" not in os.environ,
+        reason="times need a quiet machine: make bench-netns, or set NDPSTACK_TIMED=1",
+    ),
+]
 
 TRIES = 3
 
