@@ -1,6 +1,12 @@
-"""Profiles of hypothesis: the same few examples everywhere, many new ones on request."""
+"""Profiles of hypothesis: the same few examples everywhere, many new ones on request.
+
+And signals: a shell that starts the tests in the background has SIGINT ignored, which programs
+inherit, and those that the tests interrupt would not hear it.
+"""
 
 from __future__ import annotations
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -22,3 +28,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
