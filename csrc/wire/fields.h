@@ -2,7 +2,7 @@
 /*
  * The header formats as data: where each field lies, for whoever shows or builds packets.
  *
- * Python's decoders and the Wireshark dissector are generated from this table; a test holds it
+ * Python's decoders read this table; a test holds it
  * against the codecs, bit by bit. If a field or type is added, add it here, to the codec and to
  * docs/protocol-*.md; csrc/test/test_fields.c fails until table and codec agree.
  */
