@@ -55,7 +55,7 @@ static void release_trigger(struct nd_sim *sim, uint32_t trigger)
 	for (uint32_t i = sim->trigger_first[trigger]; i < sim->trigger_first[trigger + 1]; i++) {
 		uint32_t flow = sim->trigger_flows[i];
 
-		nd_sim_put(sim, sim->now + sim->flows[flow].start_ps, ND_TODO_START, flow, 0);
+		nd_sim_put(sim, sim->now + sim->flows[flow].start_ps, ND_WORK_START, flow, 0);
 	}
 }
 
@@ -185,7 +185,7 @@ void nd_app_start_due(struct nd_sim *sim)
 		nd_ps start = sim->flows[flow].start_ps;
 
 		if (start > sim->now) {
-			nd_sim_put(sim, start, ND_TODO_FLOWS, 0, 0);
+			nd_sim_put(sim, start, ND_WORK_FLOWS, 0, 0);
 			return;
 		}
 		sim->by_start_next++;

@@ -116,9 +116,9 @@ int nd_build_flows(struct nd_sim *sim, const struct nd_flow *flows, uint32_t flo
 		   const struct nd_trigger *triggers, uint32_t trigger_count,
 		   struct nd_error *error)
 {
-	if (flow_count > ND_TODO_MASK)
+	if (flow_count > ND_WORK_MASK)
 		return nd_error_set(error, -EINVAL, "%u flows; the limit is %u", flow_count,
-				    ND_TODO_MASK);
+				    ND_WORK_MASK);
 	sim->flow_count = flow_count;
 	sim->trigger_count = trigger_count;
 	sim->flows = nd_keep_get(&sim->keep, (size_t)flow_count * sizeof(*sim->flows));
@@ -137,7 +137,7 @@ int nd_build_flows(struct nd_sim *sim, const struct nd_flow *flows, uint32_t flo
 	if (order_starts(sim, error) || hang_on_triggers(sim, triggers, error) ||
 	    nd_build_agenda(sim, flow_count, error))
 		return error->code;
-	nd_sim_put(sim, 0, ND_TODO_CHANGE, 0, 0);
-	nd_sim_put(sim, 0, ND_TODO_FLOWS, 0, 0);
+	nd_sim_put(sim, 0, ND_WORK_CHANGE, 0, 0);
+	nd_sim_put(sim, 0, ND_WORK_FLOWS, 0, 0);
 	return 0;
 }

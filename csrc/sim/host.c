@@ -34,7 +34,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		}
 	}
 	port->waking = true;
-	nd_sim_put_soon(sim, port->busy_until - host->slack, ND_TODO_NIC, number, 0);
+	nd_sim_put_soon(sim, port->busy_until - host->slack, ND_WORK_NIC, number, 0);
 	return sent;
 }
 
@@ -66,7 +66,7 @@ static void arm(struct nd_sim *sim, uint32_t number)
 		return;
 	host->timer_later = host->timer_at;
 	host->timer_at = time;
-	nd_sim_put(sim, time, ND_TODO_TIMER, number, 0);
+	nd_sim_put(sim, time, ND_WORK_TIMER, number, 0);
 }
 
 /* Takes the events out of an endpoint; whether there were any. */
@@ -170,5 +170,5 @@ void nd_host_arrive(struct nd_sim *sim, uint32_t number, uint32_t index)
 	}
 	host->received_at = nd_max_u64(host->received_at,
 				       sim->now + nd_delay_sample(&sim->delay_rngs[number], delay));
-	nd_sim_put(sim, host->received_at, ND_TODO_RECEIVE, number, index);
+	nd_sim_put(sim, host->received_at, ND_WORK_RECEIVE, number, index);
 }

@@ -73,7 +73,7 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 				       nd_delay_sample(&extra->rng, &sim->config.send_delay) -
 				       sim->config.send_delay.fixed_ps);
 	nd_sim_packet(sim, index)->next = ND_NONE;
-	nd_sim_put(sim, extra->arrived_at, ND_TODO_ARRIVE, port->peer, index);
+	nd_sim_put(sim, extra->arrived_at, ND_WORK_ARRIVE, port->peer, index);
 	return false;
 }
 
@@ -116,7 +116,7 @@ void nd_link_change_due(struct nd_sim *sim)
 		const struct nd_sim_change *change = &sim->changes[sim->change_next];
 
 		if (change->time_ps > sim->now) {
-			nd_sim_put(sim, change->time_ps, ND_TODO_CHANGE, 0, 0);
+			nd_sim_put(sim, change->time_ps, ND_WORK_CHANGE, 0, 0);
 			return;
 		}
 		sim->change_next++;

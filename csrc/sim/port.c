@@ -15,7 +15,7 @@ static void serve(struct nd_sim *sim, struct nd_sim_port *port, uint32_t number)
 	nd_sim_port_launch(sim, port, number, index, sim->now);
 	if (queue->packets) {
 		port->waking = true;
-		nd_sim_put_soon(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+		nd_sim_put_soon(sim, port->busy_until, ND_WORK_SERVE, number, 0);
 	}
 }
 
@@ -52,7 +52,7 @@ static inline void wake(struct nd_sim *sim, struct nd_sim_port *port, uint32_t n
 		serve(sim, port, number);
 	} else {
 		port->waking = true;
-		nd_sim_put(sim, port->busy_until, ND_TODO_SERVE, number, 0);
+		nd_sim_put(sim, port->busy_until, ND_WORK_SERVE, number, 0);
 	}
 }
 

@@ -17,7 +17,7 @@ static inline void nd_sim_port_launch(struct nd_sim *sim, struct nd_sim_port *po
 	if (ND_UNLIKELY(port->flags) && !nd_link_pass(sim, number, index, start))
 		return;
 	packet->next = ND_NONE;
-	nd_sim_put_soon(sim, port->busy_until + port->delay, ND_TODO_ARRIVE, port->peer, index);
+	nd_sim_put_soon(sim, port->busy_until + port->delay, ND_WORK_ARRIVE, port->peer, index);
 }
 
 #endif

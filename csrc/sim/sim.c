@@ -58,29 +58,29 @@ static inline uint64_t trace(uint64_t hash, nd_ps time, uint32_t what, uint32_t 
 	return (((hash << 7 | hash >> 57) ^ time) + ids) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void serve_other(struct nd_sim *sim, enum nd_todo todo, uint32_t place, uint32_t arg)
+static void serve_other(struct nd_sim *sim, enum nd_work work, uint32_t place, uint32_t arg)
 {
-	switch (todo) {
-	case ND_TODO_NIC:
+	switch (work) {
+	case ND_WORK_NIC:
 		nd_host_nic(sim, place);
 		break;
-	case ND_TODO_TIMER:
+	case ND_WORK_TIMER:
 		nd_host_timer(sim, place);
 		break;
-	case ND_TODO_RECEIVE:
+	case ND_WORK_RECEIVE:
 		nd_host_receive(sim, place, arg);
 		break;
-	case ND_TODO_FLOWS:
+	case ND_WORK_FLOWS:
 		nd_app_start_due(sim);
 		break;
-	case ND_TODO_START:
+	case ND_WORK_START:
 		nd_app_start(sim, place);
 		break;
-	case ND_TODO_CHANGE:
+	case ND_WORK_CHANGE:
 		nd_link_change_due(sim);
 		break;
-	case ND_TODO_ARRIVE:
-	case ND_TODO_SERVE:
+	case ND_WORK_ARRIVE:
+	case ND_WORK_SERVE:
 		break; /* served by serve() */
 	}
 }
@@ -98,13 +98,13 @@ static inline void arrive(struct nd_sim *sim, uint32_t node, uint32_t index)
 
 static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
 {
-	uint32_t place = what & ND_TODO_MASK;
-	enum nd_todo todo = (enum nd_todo)(what >> ND_TODO_SHIFT);
+	uint32_t place = what & ND_WORK_MASK;
+	enum nd_work work = (enum nd_work)(what >> ND_WORK_SHIFT);
 
-	if (todo == ND_TODO_SERVE)
+	if (work == ND_WORK_SERVE)
 		nd_sim_port_serve(sim, place);
-	else if (todo != ND_TODO_ARRIVE)
-		serve_other(sim, todo, place, arg);
+	else if (work != ND_WORK_ARRIVE)
+		serve_other(sim, work, place, arg);
 	else if (place < sim->topology.hosts)
 		nd_host_arrive(sim, place, arg);
 	else
@@ -135,18 +135,18 @@ ND_ALWAYS_INLINE void fetch_port(const struct nd_sim *sim, uint32_t number)
 /* Some way ahead: the packets that arrive, and the ports and hosts that have to do. */
 ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wheel_event *event)
 {
-	uint32_t place = event->what & ND_TODO_MASK;
+	uint32_t place = event->what & ND_WORK_MASK;
 
-	switch ((enum nd_todo)(event->what >> ND_TODO_SHIFT)) {
-	case ND_TODO_ARRIVE:
+	switch ((enum nd_work)(event->what >> ND_WORK_SHIFT)) {
+	case ND_WORK_ARRIVE:
 		fetch(nd_sim_packet(sim, event->arg), 1);
 		if (place < sim->topology.hosts)
 			fetch(&sim->hosts[place], HOST_LINES);
 		break;
-	case ND_TODO_SERVE:
+	case ND_WORK_SERVE:
 		fetch_port(sim, place);
 		break;
-	case ND_TODO_NIC:
+	case ND_WORK_NIC:
 		fetch(&sim->hosts[place], HOST_LINES);
 		fetch(nd_sim_port(sim, place), 1);
 		break;
@@ -168,13 +168,13 @@ ND_ALWAYS_INLINE void foresee_service(const struct nd_sim *sim, uint32_t number)
 /* Closer: what those lead to. An arriving packet keeps the port that it will leave by. */
 ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_event *event)
 {
-	uint32_t place = event->what & ND_TODO_MASK;
-	enum nd_todo todo = (enum nd_todo)(event->what >> ND_TODO_SHIFT);
+	uint32_t place = event->what & ND_WORK_MASK;
+	enum nd_work work = (enum nd_work)(event->what >> ND_WORK_SHIFT);
 	struct nd_packet *packet;
 
-	if (todo == ND_TODO_SERVE) {
+	if (work == ND_WORK_SERVE) {
 		foresee_service(sim, place);
-	} else if (todo == ND_TODO_NIC || place < sim->topology.hosts) {
+	} else if (work == ND_WORK_NIC || place < sim->topology.hosts) {
 		fetch(nd_sim_endpoint(sim, place, 0), ENDPOINT_LINES);
 	} else {
 		packet = nd_sim_packet(sim, event->arg);
@@ -272,8 +272,8 @@ static const char *broken(struct nd_sim *sim, const char *where, uint32_t number
 static const char *audit_packets(struct nd_sim *sim, uint64_t queued)
 {
 	const struct nd_sim_counters *c = &sim->counters;
-	uint64_t flying = nd_agenda_count(&sim->agenda, ND_TODO_SHIFT, ND_TODO_ARRIVE) +
-			  nd_agenda_count(&sim->agenda, ND_TODO_SHIFT, ND_TODO_RECEIVE);
+	uint64_t flying = nd_agenda_count(&sim->agenda, ND_WORK_SHIFT, ND_WORK_ARRIVE) +
+			  nd_agenda_count(&sim->agenda, ND_WORK_SHIFT, ND_WORK_RECEIVE);
 	uint64_t gone = c->received_packets + c->dropped_packets + c->lost_packets +
 			c->corrupted_packets;
 

@@ -28,18 +28,18 @@
 #include "transport/nic.h"
 
 /* event.what: kind in the upper bits, host, port, node or flow in the lower ones. */
-#define ND_TODO_SHIFT 28
-#define ND_TODO_MASK ((1u << ND_TODO_SHIFT) - 1)
+#define ND_WORK_SHIFT 28
+#define ND_WORK_MASK ((1u << ND_WORK_SHIFT) - 1)
 
-enum nd_todo {
-	ND_TODO_ARRIVE,  /* node: packet arg is there, last bit included */
-	ND_TODO_SERVE,   /* port: the wire is free and something waits */
-	ND_TODO_NIC,     /* host: the NIC has room and the endpoints may have packets */
-	ND_TODO_TIMER,   /* host: a deadline of an endpoint */
-	ND_TODO_RECEIVE, /* host: packet arg has passed the software delay */
-	ND_TODO_FLOWS,   /* the next flows in order of start time */
-	ND_TODO_START,   /* flow: triggered, and its delay is over */
-	ND_TODO_CHANGE,  /* the next changes of links */
+enum nd_work {
+	ND_WORK_ARRIVE,  /* node: packet arg is there, last bit included */
+	ND_WORK_SERVE,   /* port: the wire is free and something waits */
+	ND_WORK_NIC,     /* host: the NIC has room and the endpoints may have packets */
+	ND_WORK_TIMER,   /* host: a deadline of an endpoint */
+	ND_WORK_RECEIVE, /* host: packet arg has passed the software delay */
+	ND_WORK_FLOWS,   /* the next flows in order of start time */
+	ND_WORK_START,   /* flow: triggered, and its delay is over */
+	ND_WORK_CHANGE,  /* the next changes of links */
 };
 
 /* port.flags: why a launch takes the long way. */
@@ -224,18 +224,18 @@ static inline struct nd_sim_port *nd_sim_port(const struct nd_sim *sim, uint32_t
 	return (struct nd_sim_port *)(void *)(sim->ports + number * sim->port_bytes);
 }
 
-static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_todo todo, uint32_t place,
+static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_work work, uint32_t place,
 			      uint32_t arg)
 {
-	nd_agenda_put_odd(&sim->agenda, time, (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+	nd_agenda_put_odd(&sim->agenda, time, (uint32_t)work << ND_WORK_SHIFT | place, arg);
 }
 
 /* ... at a time that lies one of few gaps ahead: the end of a transmission begun now. */
-static inline void nd_sim_put_soon(struct nd_sim *sim, nd_ps time, enum nd_todo todo,
+static inline void nd_sim_put_soon(struct nd_sim *sim, nd_ps time, enum nd_work work,
 				   uint32_t place, uint32_t arg)
 {
 	nd_agenda_put(&sim->agenda, sim->now, time - sim->now,
-		      (uint32_t)todo << ND_TODO_SHIFT | place, arg);
+		      (uint32_t)work << ND_WORK_SHIFT | place, arg);
 }
 
 static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uint32_t engine)
