@@ -6,45 +6,10 @@
  * not crash, must keep every invariant, must not write outside of a message's memory, and must give
  * all memory back once its application is gone.
  */
-#include "test/fuzz/fuzz.h"
+#include "test/fuzz/program.h"
 #include "transport/homa_internal.h"
 
 #include <stdio.h>
-
-#define CREDIT 300000
-
-struct input {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
-static int64_t credit;
-static uint32_t held;
-
-static uint8_t *get(void *context, uint16_t app, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	if (credit < bytes)
-		return NULL;
-	credit -= bytes;
-	held++;
-	return malloc(bytes);
-}
-
-static void put(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	credit += bytes;
-	held--;
-	free(memory);
-}
-
-static uint8_t take8(struct input *in)
-{
-	return in->at < in->end ? *in->at++ : 0;
-}
 
 /* Small, near a limit, or any: chosen by the byte before. */
 static uint32_t take32(struct input *in)
