@@ -94,11 +94,11 @@ def _up(arguments: argparse.Namespace) -> int:
             stack.enter_context(Fabric(file.scenario, drawing, ports))
         # From here on a signal is how a lab is meant to end.
         with contextlib.suppress(KeyboardInterrupt):
+            if not arguments.json:
+                _explain(lab)  # before the announcement: who waits for that prints our log
             lab.announce()
             if arguments.json:
                 print(json.dumps(asdict(labs()[lab.lab_id])), flush=True)
-            else:
-                _explain(lab)
             signal.pause()
     return Exit.OK
 
