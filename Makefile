@@ -6,8 +6,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python reproduce-quick demo swarm fuzz \
-	bench bench-check bench-fast bench-sim bench-netns lint clean
+.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python test-timed reproduce-quick \
+	demo swarm fuzz bench bench-check bench-fast bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -55,6 +55,9 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 
 test-python: dev ## Python tests
 	$(BIN)/pytest -n 2
+
+test-timed: dev ## The tests that have bounds on times, with those checked; wants a quiet machine
+	NDPSTACK_TIMED=1 $(BIN)/pytest -v -m timed
 
 reproduce-quick: dev ## The papers' experiments, a part of each that CI has time for
 	$(BIN)/ndpstack reproduce --quick

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from served import PORT, served
+from timed import check_time
 
 import ndpstack
 from ndpstack import errors
@@ -36,6 +37,7 @@ def interrupt_soon(delay: float = 0.15) -> tuple[threading.Timer, list[float]]:
     return timer, sent
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("others", [0, 1])
 def test_ctrl_c_ends_a_blocking_call(pair: Pair, others: int) -> None:
     """T22, T46: within 100 ms, also when another thread leads."""
@@ -49,15 +51,11 @@ def test_ctrl_c_ends_a_blocking_call(pair: Pair, others: int) -> None:
         timer, sent = interrupt_soon()
         with pytest.raises(KeyboardInterrupt):
             client.request((pair[0].address, PORT), b"x")
-        assert time.monotonic() - sent[0] < 0.1 * BUSY_MACHINE
+        check_time(time.monotonic() - sent[0], 0.1)
         timer.join()
         for thread in waiting:
             thread.join(timeout=5)
             assert not thread.is_alive()
-
-
-BUSY_MACHINE = 3
-"""Factor on times that another process's load can stretch."""
 
 
 def swallow(client: ndpstack.HomaSocket, address: str) -> None:
@@ -149,11 +147,12 @@ sys.exit(7)
 """
 
 
+@pytest.mark.timed
 def test_exit_with_a_dead_peer_and_queued_messages() -> None:
     """T45: within a second, and with the exit code that was asked for."""
     done = run(EXIT)
     assert done.returncode == 7, done.stderr
-    assert float(done.stdout) < 1.0 * BUSY_MACHINE
+    check_time(float(done.stdout), 1.0)
 
 
 def test_exit_without_closing_anything() -> None:

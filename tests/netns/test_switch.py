@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pyroute2 import NetNS
+from timed import check_time
 
 from ndpstack.switch import Opening, PortConfig, Switch, SwitchConfig, SwitchError, queue
 from ndpstack.testbed import Lab, Plan, single_switch
@@ -154,6 +155,7 @@ def test_frames_that_came_while_the_worker_was_away_are_counted(lab: LabMaker) -
         ping(made, peer)
 
 
+@pytest.mark.timed
 def test_kill_leaves_no_program_and_it_is_back_in_two_seconds(lab: LabMaker) -> None:
     made = lab(single_switch(2))
     namespace = made.namespace("s0")
@@ -168,16 +170,18 @@ def test_kill_leaves_no_program_and_it_is_back_in_two_seconds(lab: LabMaker) -> 
             ping(made, peer)
             process.send_signal(signal.SIGKILL)
             process.wait()
-            deadline = time.monotonic() + 2
+            began = time.monotonic()
+            deadline = time.monotonic() + 20
             while any(programs(namespace).values()):
                 assert time.monotonic() < deadline, "the XDP program outlives the process"
                 time.sleep(0.01)
+            check_time(time.monotonic() - began, 2.0)
             process.stdout.close()
             began = time.monotonic()
             with on_lab(made, "xdp"):
                 back = time.monotonic() - began
                 ping(made, peer, count=1)
-            assert back < 2.0
+            check_time(back, 2.0)
             process = subprocess.Popen(command, stdout=subprocess.PIPE)
     finally:
         process.kill()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from running_daemon import CONFIG, RunningDaemon
+from timed import check_time
 
 from ndpstack._errors import UserError
 from ndpstack.control import Client, ControlError
@@ -71,8 +72,8 @@ def test_a_link_that_goes_down_takes_its_paths_out(daemon: RunningDaemon) -> Non
         assert row["state"] == "up"
 
 
+@pytest.mark.timed
 def test_hosts_hear_of_changes_within_ten_milliseconds(daemon: RunningDaemon) -> None:
-    """The best of several: what the machine's other work costs is not ours."""
     heard = threading.Event()
     with watcher(daemon, host="h1", on_change=lambda _: heard.set()) as host:
         host.wait()
@@ -84,7 +85,7 @@ def test_hosts_hear_of_changes_within_ten_milliseconds(daemon: RunningDaemon) ->
             daemon.daemon.manager._set_link("tor0", live, live.ports["h2"], up=up)
             assert heard.wait(5)
             taken.append(time.perf_counter() - began)
-    assert min(taken) < TOLD_SECONDS_MAX
+    check_time(sorted(taken)[len(taken) // 2], TOLD_SECONDS_MAX)
 
 
 def test_hosts_go_on_when_the_daemon_is_away(daemon: RunningDaemon, tmp_path: Path) -> None:
