@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The core of a host: one thread that owns ports and engines and serves applications. */
+/* The core of a host: how it is set up, started, stopped and taken down. */
 #include "host/core.h"
 
 #include "port/fds.h"
@@ -14,13 +14,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CHECK_EVERY (100 * ND_MSEC)
-#define WIND_UP_WITHIN (20 * ND_MSEC)
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
 #define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
@@ -28,133 +24,6 @@
 #define UDP_BYTES 8u
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
-
-nd_ns nd_core_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (nd_ns)now.tv_sec * ND_SEC + (nd_ns)now.tv_nsec;
-}
-
-/* ---- calls from other threads ---- */
-
-static void ring(const struct nd_core *core)
-{
-	uint64_t one = 1;
-
-	if (write(core->bell, &one, sizeof(one)) < 0)
-		nd_assert(errno == EAGAIN || errno == EINTR);
-}
-
-void nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
-		  void *argument)
-{
-	struct nd_core_request request = { .call = call, .argument = argument };
-
-	pthread_mutex_lock(&core->mutex);
-	while (core->request)
-		pthread_cond_wait(&core->done, &core->mutex);
-	__atomic_store_n(&core->request, &request, __ATOMIC_RELEASE);
-	ring(core);
-	while (!request.done)
-		pthread_cond_wait(&core->done, &core->mutex);
-	pthread_mutex_unlock(&core->mutex);
-}
-
-static void answer_call(struct nd_core *core)
-{
-	uint64_t rings;
-
-	pthread_mutex_lock(&core->mutex);
-	if (read(core->bell, &rings, sizeof(rings)) < 0)
-		nd_assert(errno == EAGAIN || errno == EINTR);
-	core->request->call(core, core->request->argument);
-	core->request->done = true;
-	__atomic_store_n(&core->request, NULL, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&core->done);
-	pthread_mutex_unlock(&core->mutex);
-}
-
-static void stop(struct nd_core *core, void *unused)
-{
-	(void)unused;
-	core->stopping = true;
-}
-
-/* ---- the loop ---- */
-
-static void run_timers(struct nd_core *core, nd_ns now)
-{
-	for (uint32_t i = 0; i < core->engine_count; i++) {
-		const struct nd_core_engine *engine = &core->engines[i];
-
-		if (engine->ops->deadline(engine->endpoint) <= now)
-			engine->ops->on_deadline(engine->endpoint, now);
-	}
-}
-
-/* The slow things, and whatever a bell may have rung for that was no packet and no command. */
-static void look_after(struct nd_core *core, nd_ns now)
-{
-	core->check_at = now + CHECK_EVERY;
-	nd_core_answer_service(core);
-	nd_core_check_apps(core, now);
-	nd_core_check_waiting(core, now);
-	nd_core_check_ports(core, now);
-}
-
-static bool run_round(struct nd_core *core, nd_ns now)
-{
-	bool busy = nd_core_take_commands(core, now);
-
-	core->counters.rounds++;
-	busy |= nd_core_receive(core, now);
-	run_timers(core, now);
-	busy |= nd_core_transmit(core, now);
-	busy |= nd_core_deliver_events(core);
-	return busy;
-}
-
-/* All that is open ends, and the peers hear of it as far as the link takes it at once. */
-static void wind_up(struct nd_core *core)
-{
-	nd_ns now = nd_core_now(), end = now + WIND_UP_WITHIN;
-
-	for (uint32_t i = 0; i < core->apps_limit; i++)
-		if (core->apps[i].used)
-			nd_core_detach(core, i, now);
-	while (now < end && (nd_core_transmit(core, now) || nd_nic_room_at(&core->nic) > now))
-		now = nd_core_now();
-}
-
-static void *run(void *argument)
-{
-	struct nd_core *core = argument;
-
-	/* Neither can fail: the name is short, the slack a number. */
-	prctl(PR_SET_NAME, "ndpstack-core");
-	prctl(PR_SET_TIMERSLACK, 1); /* ns that a sleep may be prolonged to save wake-ups */
-	core->busy_at = nd_core_now();
-	while (!core->stopping) {
-		nd_ns now = nd_core_now();
-		bool busy = run_round(core, now);
-
-		if (busy)
-			core->busy_at = now;
-		if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy)))
-			look_after(core, now);
-		core->woken = false;
-		if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
-			answer_call(core);
-		else if (!busy)
-			nd_core_wait(core, now);
-	}
-	wind_up(core);
-	return NULL;
-}
-
-/* ---- set-up ---- */
 
 /* MTU that the engines may count on: the smallest, less what their own reckoning leaves out. */
 static uint32_t engine_mtu(const struct nd_core *core, bool homa)
@@ -246,6 +115,11 @@ static int check_config(const struct nd_stack_config *config, struct nd_error *e
 						    "both");
 	if (config->no_ndp && config->no_homa)
 		return nd_error_set(error, -EINVAL, "stack: no protocol is left in");
+	if (config->profile == ND_STACK_POLLED && config->cpu)
+		return nd_error_set(error, -EINVAL,
+				    "stack: a polled one has no thread to bind to CPU %d; bind the "
+				    "thread that polls it",
+				    config->cpu - 1);
 	if (config->peers_max &&
 	    (config->peers_max < PEERS_MIN || config->peers_max > ND_PEERS_LIMIT_MAX))
 		return nd_error_set(error, -EINVAL, "stack: peers_max is %u; give %u to %u",
@@ -325,13 +199,16 @@ static int start(struct nd_core *core, struct nd_error *error)
 	cpu_set_t set;
 	int code;
 
+	core->thread = pthread_self();
+	if (nd_core_is_polled(core))
+		return 0;
 	pthread_attr_init(&attributes);
 	if (core->config.cpu) {
 		CPU_ZERO(&set);
 		CPU_SET((size_t)core->config.cpu - 1, &set);
 		pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
 	}
-	code = pthread_create(&core->thread, &attributes, run, core);
+	code = pthread_create(&core->thread, &attributes, nd_core_run, core);
 	pthread_attr_destroy(&attributes);
 	if (code)
 		return nd_error_set(error, -code, "stack: no thread%s: %s",
@@ -380,12 +257,28 @@ struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_err
 	return core;
 }
 
-void nd_core_close(struct nd_core *core)
+static void stop(struct nd_core *core, void *unused)
 {
-	nd_core_call(core, stop, NULL);
-	pthread_join(core->thread, NULL);
+	(void)unused;
+	core->stopping = true;
+}
+
+static void disown_ports(struct nd_core *core)
+{
 	for (uint32_t i = 0; i < core->config.port_count; i++)
 		if (core->ports[i].port)
 			nd_port_disown(core->ports[i].port);
+}
+
+void nd_core_close(struct nd_core *core)
+{
+	if (nd_core_is_polled(core)) {
+		disown_ports(core); /* any thread may close what nobody uses any more */
+		nd_core_wind_up(core);
+	} else {
+		nd_core_call(core, stop, NULL);
+		pthread_join(core->thread, NULL);
+		disown_ports(core);
+	}
 	tear_down(core);
 }

@@ -3,7 +3,8 @@
  * The core of a host: one thread that owns ports and engines and serves applications.
  *
  * Each round: commands of applications, received packets, timers, packets to send, events. When
- * nothing was done it spins for a while or blocks, as the profile says (core_wait.c).
+ * nothing was done it spins for a while or blocks, as the profile says (core_wait.c). The thread is
+ * the core's own, or an application's that polls (core_loop.c).
  *
  * DESIGN NOTES
  * 1. Everything here belongs to the core thread. Other threads reach it by nd_core_call(), which
@@ -130,10 +131,12 @@ struct nd_core {
 	nd_ns check_at;      /* when ports and applications are looked after next */
 	nd_ns busy_at;       /* when there was work last */
 	bool may_spin;       /* there is a CPU to spare */
+	bool unread;         /* a port had more frames than a round takes */
+	uint32_t timers_waited; /* rounds in which they were put off for unread frames */
 	bool woken;          /* something rang while it blocked */
 
 	/* Calls from other threads. */
-	pthread_t thread;
+	pthread_t thread; /* the core's own, or the one that polls it */
 	pthread_mutex_t mutex;
 	pthread_cond_t done;
 	int bell;            /* eventfd that ends the core's sleep */
@@ -142,14 +145,35 @@ struct nd_core {
 	uint32_t handles;    /* of applications in this process */
 };
 
-/* Opens ports, sets engines up, starts the thread. NULL on failure. */
+/* Opens ports, sets engines up, starts the thread if it is to have one. NULL on failure. */
 struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error);
-/* Stops the thread, detaches all applications, closes the ports. */
+/* Stops the thread, detaches all applications, closes the ports. Any thread, as the last one. */
 void nd_core_close(struct nd_core *core);
 
-/* Runs call in the core thread, between two rounds, and waits for it. Any other thread. */
-void nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
-		  void *argument);
+/*
+ * Runs call in the core thread, between two rounds, and waits for it. Any other thread; a polled
+ * core's own, and -EPERM for others.
+ */
+int nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
+		 void *argument);
+
+static inline bool nd_core_is_polled(const struct nd_core *core)
+{
+	return core->config.profile == ND_STACK_POLLED;
+}
+
+/* True in the thread that runs the rounds. */
+static inline bool nd_core_is_ours(const struct nd_core *core)
+{
+	return pthread_equal(core->thread, pthread_self());
+}
+
+/* core_loop.c. One round; false when there was nothing to do. */
+bool nd_core_round(struct nd_core *core, nd_ns now);
+/* The core's own thread: rounds and waiting until it is told to stop. */
+void *nd_core_run(void *core);
+/* All that is open ends, and the peers hear of it as far as the link takes it at once. */
+void nd_core_wind_up(struct nd_core *core);
 
 /* ---- the parts of a round; core thread only ---- */
 
@@ -200,9 +224,12 @@ int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
 void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);
 
-/* core_wait.c: spins or blocks until there may be work. */
-void nd_core_wait(struct nd_core *core, nd_ns now);
+/* core_wait.c: spins or blocks until there may be work, at most until then. 0 or -EINTR. */
+int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
 
 nd_ns nd_core_now(void);
+
+/* stack.c. The core that a handle is on, NULL when it is in another process. For tests. */
+struct nd_core *nd_stack_core(struct nd_stack *stack);
 
 #endif

@@ -75,6 +75,7 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 	struct nd_frame frames[ND_CORE_BATCH];
 	bool busy = false;
 
+	core->unread = false;
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_port *port = core->ports[i].port;
 		uint32_t count = port ? nd_port_receive(port, frames, ND_CORE_BATCH) : 0;
@@ -84,6 +85,7 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 		if (count)
 			nd_port_release(port);
 		busy |= count > 0;
+		core->unread |= count == ND_CORE_BATCH;
 	}
 	return busy;
 }

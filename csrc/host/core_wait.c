@@ -75,31 +75,45 @@ static bool arm(struct nd_core *core)
 	return true;
 }
 
-static void block(struct nd_core *core, nd_ns duration)
+static int block(struct nd_core *core, nd_ns duration)
 {
 	struct timespec timeout = {
 		.tv_sec = (time_t)(duration / ND_SEC),
 		.tv_nsec = (long)(duration % ND_SEC),
 	};
 	struct epoll_event events[WAKES_MAX];
+	int ready;
 
 	core->counters.sleeps++;
-	core->woken = epoll_pwait2(core->epoll, events, WAKES_MAX, &timeout, NULL) > 0;
+	ready = epoll_pwait2(core->epoll, events, WAKES_MAX, &timeout, NULL);
+	core->woken = ready > 0;
+	return ready < 0 && errno == EINTR ? -EINTR : 0;
 }
 
-void nd_core_wait(struct nd_core *core, nd_ns now)
+static bool spins(const struct nd_core *core, nd_ns now)
 {
 	nd_ns spin = core->config.spin_ns ? core->config.spin_ns : SPIN_DEFAULT;
-	nd_ns until;
 
-	if (core->config.profile == ND_STACK_SPIN)
-		return;
-	if (core->config.profile == ND_STACK_ADAPTIVE && core->may_spin &&
-	    now - core->busy_at < spin)
-		return;
-	until = nd_min_u64(deadline_of(core), room_at(core, now));
-	if (until <= now + (core->may_spin ? SLEEP_SLACK : 0))
-		return;
-	if (arm(core))
-		block(core, until - now - (core->may_spin ? SLEEP_SLACK : 0));
+	switch (core->config.profile) {
+	case ND_STACK_SPIN:
+		return true;
+	case ND_STACK_THROUGHPUT:
+		return false;
+	case ND_STACK_ADAPTIVE:
+	case ND_STACK_POLLED:
+		break;
+	}
+	return core->may_spin && now - core->busy_at < spin;
+}
+
+int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until)
+{
+	nd_ns slack = core->may_spin ? SLEEP_SLACK : 0;
+
+	if (spins(core, now))
+		return 0;
+	until = nd_min_u64(until, nd_min_u64(deadline_of(core), room_at(core, now)));
+	if (until <= now + slack || !arm(core))
+		return 0;
+	return block(core, until - now - slack);
 }

@@ -108,7 +108,13 @@ struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
 		nd_error_set(error, -errno, "stack: no socket: %s", strerror(errno));
 		return NULL;
 	}
-	nd_core_call(stack->core, attach, &ends[0]);
+	if (nd_core_call(stack->core, attach, &ends[0]) < 0) {
+		nd_fds_close(&ends[0]);
+		nd_fds_close(&ends[1]);
+		nd_error_set(error, -EPERM, "stack: a polled one belongs to the thread that opened "
+					    "it; share it there");
+		return NULL;
+	}
 	handle = make_handle(stack->core, ends[1], error);
 	if (handle)
 		__atomic_add_fetch(&stack->core->handles, 1, __ATOMIC_RELAXED);
@@ -150,7 +156,7 @@ void nd_stack_close(struct nd_stack *stack)
 		return;
 	if (__atomic_sub_fetch(&core->handles, 1, __ATOMIC_ACQ_REL) == 0)
 		nd_core_close(core);
-	else
+	else /* a polled core in another thread finds out by itself */
 		nd_core_call(core, detach_closed, NULL);
 }
 
@@ -200,15 +206,46 @@ int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit
 	return stack->gone ? -EPIPE : 0;
 }
 
+/* True for one whose core runs in the application's own thread. */
+static bool is_polled(const struct nd_stack *stack)
+{
+	return stack->core && nd_core_is_polled(stack->core);
+}
+
 int nd_stack_descriptor(const struct nd_stack *stack)
 {
-	return stack->epoll;
+	return is_polled(stack) ? -ENOTSUP : stack->epoll;
 }
 
 bool nd_stack_arm(struct nd_stack *stack)
 {
 	stack->armed = true;
 	return nd_channel_arm_app(&stack->channel);
+}
+
+int nd_stack_poll(struct nd_stack *stack)
+{
+	if (!is_polled(stack))
+		return -ENOTSUP;
+	return nd_core_is_ours(stack->core) ? nd_core_round(stack->core, nd_core_now()) : -EPERM;
+}
+
+static int wait_polling(struct nd_stack *stack, nd_ns timeout)
+{
+	nd_ns now = nd_core_now(), end = timeout < ND_NEVER - now ? now + timeout : ND_NEVER;
+	int code = nd_core_is_ours(stack->core) ? 0 : -EPERM;
+
+	for (; code == 0; now = nd_core_now()) {
+		bool busy = nd_core_round(stack->core, now);
+
+		if (nd_ring_filled(&stack->channel.completions, 1))
+			return 1;
+		if (now >= end)
+			return 0;
+		if (!busy)
+			code = nd_core_wait(stack->core, now, end);
+	}
+	return code;
 }
 
 int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
@@ -220,6 +257,8 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 	};
 	int ready;
 
+	if (is_polled(stack))
+		return wait_polling(stack, timeout);
 	if (!nd_stack_arm(stack))
 		return 1;
 	ready = ppoll(&entry, 1, timeout == ND_NEVER ? NULL : &duration, NULL);
@@ -233,6 +272,18 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 }
 
 /* ---- control ---- */
+
+/* Runs call in the thread of the core, which is to be in this process. */
+static int call_core(struct nd_stack *stack, void (*call)(struct nd_core *core, void *argument),
+		     void *argument)
+{
+	return stack->core ? nd_core_call(stack->core, call, argument) : -ENOTSUP;
+}
+
+struct nd_core *nd_stack_core(struct nd_stack *stack)
+{
+	return stack->core;
+}
 
 struct resolver_call {
 	uint8_t (*addresses)[16];
@@ -248,11 +299,9 @@ static void open_resolver(struct nd_core *core, void *argument)
 int nd_stack_resolver(struct nd_stack *stack)
 {
 	struct resolver_call call = { 0 };
+	int code = call_core(stack, open_resolver, &call);
 
-	if (!stack->core)
-		return -ENOTSUP;
-	nd_core_call(stack->core, open_resolver, &call);
-	return call.result;
+	return code < 0 ? code : call.result;
 }
 
 static void take_unresolved(struct nd_core *core, void *argument)
@@ -265,11 +314,9 @@ static void take_unresolved(struct nd_core *core, void *argument)
 int nd_stack_unresolved(struct nd_stack *stack, uint8_t (*addresses)[16], uint32_t limit)
 {
 	struct resolver_call call = { .addresses = addresses, .limit = limit };
+	int code = call_core(stack, take_unresolved, &call);
 
-	if (!stack->core)
-		return -ENOTSUP;
-	nd_core_call(stack->core, take_unresolved, &call);
-	return call.result;
+	return code < 0 ? code : call.result;
 }
 
 struct peer_call {
@@ -290,13 +337,12 @@ int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_
 		      const uint8_t mac[6])
 {
 	struct peer_call call = { .address = address, .mac = mac, .port = port };
+	int code;
 
-	if (!stack->core)
-		return -ENOTSUP;
-	if (port >= stack->core->config.port_count)
+	if (stack->core && port >= stack->core->config.port_count)
 		return -EINVAL;
-	nd_core_call(stack->core, set_peer, &call);
-	return call.code;
+	code = call_core(stack, set_peer, &call);
+	return code < 0 ? code : call.code;
 }
 
 static void lose_peer(struct nd_core *core, void *argument)
@@ -310,11 +356,9 @@ int nd_stack_lose_peer(struct nd_stack *stack, const uint8_t address[16],
 		       enum nd_stack_unreachable reason)
 {
 	struct peer_call call = { .address = address, .reason = (uint8_t)reason };
+	int code = call_core(stack, lose_peer, &call);
 
-	if (!stack->core)
-		return -ENOTSUP;
-	nd_core_call(stack->core, lose_peer, &call);
-	return call.code;
+	return code < 0 ? code : call.code;
 }
 
 struct counters_call {
@@ -376,10 +420,10 @@ int nd_stack_counters(struct nd_stack *stack, enum nd_stack_group group, uint32_
 		.values = values,
 		.limit = limit,
 	};
+	int code = call_core(stack, copy_counters, &call);
 
-	if (!stack->core)
-		return -ENOTSUP;
-	nd_core_call(stack->core, copy_counters, &call);
+	if (code < 0)
+		return code;
 	*table = call.table;
 	return call.code;
 }
@@ -408,12 +452,13 @@ int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_sta
 			char mode[64], struct nd_error *error)
 {
 	struct state_call call = { .index = index, .mode = mode, .error = error };
+	int code;
 
-	if (!stack->core)
-		return -ENOTSUP;
-	if (index >= stack->core->config.port_count)
+	if (stack->core && index >= stack->core->config.port_count)
 		return -EINVAL;
-	nd_core_call(stack->core, copy_state, &call);
+	code = call_core(stack, copy_state, &call);
+	if (code < 0)
+		return code;
 	*state = call.state;
 	return 0;
 }
@@ -430,7 +475,6 @@ const char *nd_stack_audit(struct nd_stack *stack)
 {
 	const char *wrong = NULL;
 
-	if (stack->core)
-		nd_core_call(stack->core, audit, &wrong);
+	call_core(stack, audit, &wrong); /* a core elsewhere is not looked into */
 	return wrong;
 }

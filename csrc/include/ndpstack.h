@@ -84,6 +84,7 @@ enum nd_stack_profile {
 	ND_STACK_ADAPTIVE,   /* spins for spin_ns after work if a CPU is spare, then blocks */
 	ND_STACK_SPIN,       /* never blocks: lowest latency, one CPU all for itself */
 	ND_STACK_THROUGHPUT, /* blocks at once and works in large batches */
+	ND_STACK_POLLED,     /* no thread: the application's runs it, see nd_stack_poll() */
 };
 
 /* Memory of one application's channel. */
@@ -107,8 +108,8 @@ struct nd_stack_config {
 	const void *homa_config; /* struct nd_homa_config, NULL: likewise */
 	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
 	enum nd_stack_profile profile;
-	nd_ns spin_ns;          /* ADAPTIVE: 0: 50 us */
-	int cpu;                /* that the core thread is bound to, from 1 on; 0: any */
+	nd_ns spin_ns;          /* ADAPTIVE, POLLED: 0: 50 us */
+	int cpu;                /* that the core's own thread is bound to, from 1 on; 0: any */
 	uint64_t seed;          /* of all random choices, 0: from the system */
 	const char *service;    /* name that other processes attach by, NULL: none */
 	int service_socket;     /* it listens already (socket activation); 0: the core makes it */
@@ -165,14 +166,30 @@ int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_co
 int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit);
 
 /*
- * A descriptor that is readable when events are there. Before blocking on it call
- * nd_stack_arm(): true when it is safe to block, false when events are waiting.
+ * A descriptor that is readable when events are there, or -ENOTSUP (polled stack). Before blocking
+ * on it call nd_stack_arm(): true when it is safe to block, false when events are waiting.
  */
 int nd_stack_descriptor(const struct nd_stack *stack);
 bool nd_stack_arm(struct nd_stack *stack);
 
 /* Waits for events up to a time in nanoseconds from now: 1, 0 when it passed, -EPIPE, -EINTR. */
 int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
+
+/*
+ * Runs one round of a polled stack (ND_STACK_POLLED): takes commands, receives, runs timers, sends,
+ * and posts events. 1 when there was something to do, 0 when not.
+ *
+ * Nothing moves between polls, retransmissions included, so poll in a loop, or call
+ * nd_stack_wait(), which polls until there are events and blocks when there is nothing to do for
+ * longer than spin_ns. No thread is woken and nothing crosses between CPUs: the lowest latency
+ * there is, from one CPU.
+ *
+ * A polled stack belongs to the thread that opened it: from any other, nd_stack_poll(),
+ * nd_stack_wait(), nd_stack_share() and the control calls below fail with -EPERM. Other processes
+ * may attach to its service; they are served while it is polled. nd_stack_descriptor() is -ENOTSUP:
+ * nobody would make it readable. A stack with a thread of its own is not for polling: -ENOTSUP.
+ */
+int nd_stack_poll(struct nd_stack *stack);
 
 /* What the control plane tells the core of this process; the same calls from any thread. */
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The core's rounds, who runs them, and calls between two of them. */
+/*
+ * DESIGN NOTES
+ * 1. A core has a thread of its own, or (ND_STACK_POLLED) none: the thread that opened it runs the
+ *    rounds whenever it polls. Both run nd_core_round(); nothing else knows the difference.
+ * 2. Timers fire only when what arrived before has been read. A core that was not scheduled for
+ *    longer than a retransmission timeout finds the acknowledgements in its rings; asking the
+ *    timers first would send everything again. A port that never runs empty may not silence the
+ *    timers, so they are put off for no more frames than a ring holds.
+ */
+#include "host/core.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK_EVERY (100 * ND_MSEC)
+#define WIND_UP_WITHIN (20 * ND_MSEC)
+#define TIMERS_WAIT_MAX (4096u / ND_CORE_BATCH) /* rounds: a ring full of frames */
+
+nd_ns nd_core_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (nd_ns)now.tv_sec * ND_SEC + (nd_ns)now.tv_nsec;
+}
+
+/* ---- calls from other threads ---- */
+
+static void ring(const struct nd_core *core)
+{
+	uint64_t one = 1;
+
+	if (write(core->bell, &one, sizeof(one)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+int nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *argument),
+		 void *argument)
+{
+	struct nd_core_request request = { .call = call, .argument = argument };
+
+	if (nd_core_is_polled(core)) {
+		if (!nd_core_is_ours(core))
+			return -EPERM;
+		call(core, argument);
+		return 0;
+	}
+	pthread_mutex_lock(&core->mutex);
+	while (core->request)
+		pthread_cond_wait(&core->done, &core->mutex);
+	__atomic_store_n(&core->request, &request, __ATOMIC_RELEASE);
+	ring(core);
+	while (!request.done)
+		pthread_cond_wait(&core->done, &core->mutex);
+	pthread_mutex_unlock(&core->mutex);
+	return 0;
+}
+
+static void answer_call(struct nd_core *core)
+{
+	uint64_t rings;
+
+	pthread_mutex_lock(&core->mutex);
+	if (read(core->bell, &rings, sizeof(rings)) < 0)
+		nd_assert(errno == EAGAIN || errno == EINTR);
+	core->request->call(core, core->request->argument);
+	core->request->done = true;
+	__atomic_store_n(&core->request, NULL, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&core->done);
+	pthread_mutex_unlock(&core->mutex);
+}
+
+/* ---- a round ---- */
+
+static void run_timers(struct nd_core *core, nd_ns now)
+{
+	if (core->unread && ++core->timers_waited < TIMERS_WAIT_MAX)
+		return;
+	core->timers_waited = 0;
+	for (uint32_t i = 0; i < core->engine_count; i++) {
+		const struct nd_core_engine *engine = &core->engines[i];
+
+		if (engine->ops->deadline(engine->endpoint) <= now)
+			engine->ops->on_deadline(engine->endpoint, now);
+	}
+}
+
+/* The slow things, and whatever a bell may have rung for that was no packet and no command. */
+static void look_after(struct nd_core *core, nd_ns now)
+{
+	core->check_at = now + CHECK_EVERY;
+	nd_core_answer_service(core);
+	nd_core_check_apps(core, now);
+	nd_core_check_waiting(core, now);
+	nd_core_check_ports(core, now);
+}
+
+bool nd_core_round(struct nd_core *core, nd_ns now)
+{
+	bool busy = nd_core_take_commands(core, now);
+
+	core->counters.rounds++;
+	busy |= nd_core_receive(core, now);
+	run_timers(core, now);
+	busy |= nd_core_transmit(core, now);
+	busy |= nd_core_deliver_events(core);
+	if (busy)
+		core->busy_at = now;
+	if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy)))
+		look_after(core, now);
+	core->woken = false;
+	return busy;
+}
+
+void nd_core_wind_up(struct nd_core *core)
+{
+	nd_ns now = nd_core_now(), end = now + WIND_UP_WITHIN;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used)
+			nd_core_detach(core, i, now);
+	while (now < end && (nd_core_transmit(core, now) || nd_nic_room_at(&core->nic) > now))
+		now = nd_core_now();
+}
+
+void *nd_core_run(void *argument)
+{
+	struct nd_core *core = argument;
+
+	/* Neither can fail: the name is short, the slack a number. */
+	prctl(PR_SET_NAME, "ndpstack-core");
+	prctl(PR_SET_TIMERSLACK, 1); /* ns that a sleep may be prolonged to save wake-ups */
+	core->busy_at = nd_core_now();
+	while (!core->stopping) {
+		nd_ns now = nd_core_now();
+		bool busy = nd_core_round(core, now);
+
+		if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
+			answer_call(core);
+		else if (!busy)
+			nd_core_wait(core, now, ND_NEVER);
+	}
+	nd_core_wind_up(core);
+	return NULL;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks without a thread: whoever opened them polls them. */
+#include "host/core.h"
+#include "test/memory_pair.h"
+#include "transport/ndp.h"
+
+#include <dirent.h>
+
+/* Both ends in this thread. */
+static struct pair open_polled(const char *case_name, const struct nd_ndp_config *ndp)
+{
+	static char name[64];
+	struct nd_stack_config config;
+	struct pair pair;
+
+	snprintf(name, sizeof(name), "test-polled-%d-%s", getpid(), case_name);
+	config = config_of(name, 0, false);
+	config.profile = ND_STACK_POLLED;
+	config.ndp_config = ndp;
+	pair.server = open_stack(&config);
+	config.ports[0].memory.listen = false;
+	config.seed++;
+	memcpy(config.address_v4, addresses[0][1], 16);
+	pair.client = open_stack(&config);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	CHECK_EQ(nd_stack_poll(pair.server), 0); /* takes the other end in */
+	return pair;
+}
+
+/* The next event of one end has this kind; both are polled meanwhile. */
+static struct nd_event pump(const struct pair *pair, struct nd_stack *stack, uint8_t kind)
+{
+	nd_ns end = clock_now() + PATIENCE;
+	struct nd_event event;
+
+	while (nd_stack_events(stack, &event, 1) != 1) {
+		CHECK(clock_now() < end);
+		CHECK(nd_stack_poll(pair->client) >= 0);
+		CHECK(nd_stack_poll(pair->server) >= 0);
+	}
+	CHECK_EQ(event.kind, kind);
+	return event;
+}
+
+static uint32_t count_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	uint32_t count = 0;
+
+	CHECK(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count - 2; /* . and .. */
+}
+
+TEST(nd_stack_poll__runs_homa_in_the_thread_of_the_application)
+{
+	uint32_t before = count_threads();
+	struct pair pair = open_polled("homa", NULL);
+	uint8_t *request = nd_stack_buffer(pair.client, 100000);
+	struct nd_event event;
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	CHECK_EQ(count_threads(), before);
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t bytes = i % 10 ? 100 : 100000;
+
+		fill(request, bytes, i);
+		ask(&pair, request, bytes, i);
+		pump(&pair, pair.client, ND_EVENT_OPENED);
+		echo(pair.server, pump(&pair, pair.server, ND_EVENT_REQUEST));
+		event = pump(&pair, pair.client, ND_EVENT_RESPONSE);
+		CHECK_EQ(event.bytes, bytes);
+		CHECK(is_filled(event.payload, bytes, i));
+		submit(pair.client, ND_PROTO_HOMA,
+		       (struct nd_command){ .kind = ND_COMMAND_RELEASE, .id = event.id });
+		event = pump(&pair, pair.server, ND_EVENT_SENT);
+		CHECK_EQ(nd_stack_buffer_free(pair.server, (void *)(uintptr_t)event.cookie), 0);
+	}
+	close_pair(&pair);
+}
+
+/* An NDP connection between the two, and the server's name for it. */
+static struct line connect_polled(const struct pair *pair)
+{
+	struct line line;
+
+	listen_on(pair->server, ND_PROTO_NDP, SERVICE);
+	submit(pair->client, ND_PROTO_NDP,
+	       (struct nd_command){
+		       .kind = ND_COMMAND_CONNECT, .peer = pair->peer, .port = SERVICE });
+	line.client = pump(pair, pair->client, ND_EVENT_OPENED).id;
+	send_filled(pair->client, line.client, 1, 0);
+	line.server = pump(pair, pair->server, ND_EVENT_ACCEPTED).id;
+	expect_message(pair->server, line.server, 0, 1, 0);
+	pump(pair, pair->client, ND_EVENT_SENT);
+	return line;
+}
+
+TEST(nd_stack_poll__runs_ndp_in_the_thread_of_the_application)
+{
+	struct pair pair = open_polled("ndp", NULL);
+	struct line line = connect_polled(&pair);
+	struct nd_event event;
+
+	for (uint32_t i = 1; i <= 50; i++) {
+		uint32_t bytes = i % 10 ? 64 : 300000;
+
+		send_filled(pair.client, line.client, bytes, i);
+		event = pump(&pair, pair.server, ND_EVENT_MESSAGE);
+		CHECK_EQ(event.bytes, bytes);
+		CHECK(is_filled(event.payload, bytes, i));
+		command_ndp(pair.server, ND_COMMAND_RELEASE, line.server, event.message);
+		event = pump(&pair, pair.client, ND_EVENT_SENT);
+		CHECK_EQ(nd_stack_buffer_free(pair.client, (void *)(uintptr_t)event.cookie), 0);
+	}
+	close_pair(&pair);
+}
+
+/* ---- one thread only ---- */
+
+static void *misuse(void *argument)
+{
+	struct nd_stack *stack = argument;
+	const struct nd_counters_table *table;
+	enum nd_port_state state;
+	struct nd_error why;
+	uint8_t asked[1][16];
+	uint64_t value;
+	char mode[64];
+
+	CHECK_EQ(nd_stack_poll(stack), -EPERM);
+	CHECK_EQ(nd_stack_wait(stack, 0), -EPERM);
+	CHECK_EQ(nd_stack_resolver(stack), -EPERM);
+	CHECK_EQ(nd_stack_unresolved(stack, asked, 1), -EPERM);
+	CHECK_EQ(nd_stack_set_peer(stack, addresses[0][0], 0, (uint8_t[6]){ 2 }), -EPERM);
+	CHECK_EQ(nd_stack_lose_peer(stack, addresses[0][0], ND_UNREACHABLE_NO_ROUTE), -EPERM);
+	CHECK_EQ(nd_stack_counters(stack, ND_STACK_GROUP_CORE, 0, &table, &value, 1), -EPERM);
+	CHECK_EQ(nd_stack_port_state(stack, 0, &state, mode, &why), -EPERM);
+	CHECK(!nd_stack_share(stack, &why));
+	CHECK_EQ(why.code, -EPERM);
+	return NULL;
+}
+
+static void in_another_thread(void *(*call)(void *argument), struct nd_stack *stack)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, call, stack), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void *close_here(void *argument)
+{
+	nd_stack_close(argument);
+	return NULL;
+}
+
+/* ... but the last close, beside which nothing else runs anyway, may come from any. */
+TEST(nd_stack_poll__belongs_to_the_thread_that_opened)
+{
+	struct pair pair = open_polled("owner", NULL);
+	struct nd_stack *second = nd_stack_share(pair.client, &error);
+
+	CHECK(second);
+	in_another_thread(misuse, pair.client);
+	CHECK(counter(pair.client, ND_STACK_GROUP_CORE, "apps_attached") == 2);
+	in_another_thread(close_here, second);
+	in_another_thread(close_here, pair.client);
+	nd_stack_close(pair.server);
+}
+
+TEST(nd_stack_poll__is_for_polled_stacks_only)
+{
+	struct pair pair = open_pair("threads", false), polled = open_polled("descriptor", NULL);
+	struct nd_stack_config config = config_of("nobody", 0, false);
+
+	CHECK_EQ(nd_stack_poll(pair.client), -ENOTSUP);
+	CHECK_EQ(nd_stack_descriptor(polled.client), -ENOTSUP);
+	config.profile = ND_STACK_POLLED;
+	config.cpu = 1;
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "bind the thread that polls it"));
+	close_pair(&polled);
+	close_pair(&pair);
+}
+
+/* ---- waiting ---- */
+
+/* Its peer's core is another thread's: what wakes it is the port. */
+static void *serve_one(void *argument)
+{
+	struct nd_stack_config config = config_of(argument, 0, false);
+	struct nd_stack *server;
+
+	config.profile = ND_STACK_POLLED;
+	config.spin_ns = 1;
+	server = open_stack(&config);
+	listen_on(server, ND_PROTO_HOMA, SERVICE);
+	echo_once(server);
+	expect(server, ND_EVENT_SENT);
+	nd_stack_close(server);
+	return NULL;
+}
+
+TEST(nd_stack_wait__polls_and_blocks)
+{
+	static char name[64];
+	struct nd_stack_config config = config_of(name, 1, false);
+	struct pair pair = { 0 };
+	nd_ns end = clock_now() + PATIENCE;
+	uint8_t *request;
+	pthread_t thread;
+
+	snprintf(name, sizeof(name), "test-polled-%d-wait", getpid());
+	CHECK_EQ(pthread_create(&thread, NULL, serve_one, name), 0);
+	config.profile = ND_STACK_POLLED;
+	config.spin_ns = 1;
+	while (!(pair.client = nd_stack_open(&config, &error))) {
+		CHECK(clock_now() < end); /* the server is not there yet */
+		usleep(1000);
+	}
+	CHECK_EQ(nd_stack_wait(pair.client, 20 * ND_MSEC), 0);
+	CHECK(counter(pair.client, ND_STACK_GROUP_CORE, "sleeps") > 0);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	request = nd_stack_buffer(pair.client, 100);
+	fill(request, 100, 3);
+	for (;;) { /* refused until it listens */
+		struct nd_event event;
+
+		ask(&pair, request, 100, 3);
+		expect(pair.client, ND_EVENT_OPENED);
+		event = next_event(pair.client);
+		if (event.kind == ND_EVENT_RESPONSE) {
+			CHECK(is_filled(event.payload, 100, 3));
+			submit(pair.client, ND_PROTO_HOMA,
+			       (struct nd_command){ .kind = ND_COMMAND_RELEASE,
+						    .id = event.id });
+			break;
+		}
+		CHECK_EQ(event.kind, ND_EVENT_FAILED);
+		CHECK(clock_now() < end);
+	}
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY) /* it waits for our acknowledgement */
+		CHECK(nd_stack_wait(pair.client, ND_MSEC) >= 0);
+	nd_stack_close(pair.client);
+}
+
+/* ---- timers after arrivals ---- */
+
+/*
+ * A host that was not scheduled for longer than any timeout finds more acknowledgements than it
+ * reads at once. It sends nothing again.
+ */
+TEST(nd_core_round__reads_what_arrived_before_its_timers_run)
+{
+	struct nd_ndp_config ndp = nd_ndp_config_default(UINT64_C(10000000000), 1500);
+	struct pair pair;
+	struct line line;
+	struct nd_core *client, *server;
+	nd_ns now;
+
+	ndp.initial_window = 150;
+	ndp.window_packets = 512;
+	pair = open_polled("late", &ndp);
+	client = nd_stack_core(pair.client);
+	server = nd_stack_core(pair.server);
+	line = connect_polled(&pair);
+	now = clock_now() + ND_SEC;
+	send_filled(pair.client, line.client, 150 * ndp.mss_bytes, 7);
+	for (uint32_t i = 0; i < 10; i++, now += ND_USEC)
+		nd_core_round(client, now);
+	for (uint32_t i = 0; i < 10; i++, now += ND_USEC)
+		nd_core_round(server, now);
+	now += 10 * ND_SEC;
+	for (uint32_t i = 0; i < 10; i++, now += ND_USEC)
+		nd_core_round(client, now);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "timeouts"), 0);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "data_resent"), 0);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "messages_sent"), 2);
+	expect_message(pair.server, line.server, 1, 150 * ndp.mss_bytes, 7);
+	nd_stack_close(pair.client);
+	nd_stack_close(pair.server);
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
