@@ -277,6 +277,7 @@ def test_every_counter_is_documented() -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
+    """T2, in sources and documents."""
     # Spelled so that this file does not find itself.
     words = re.compile(r"\b(" + "|".join(["FIX" + "ME", "TO" + "DO", "X" + "XX"]) + r")\b")
     wrong = []
@@ -287,6 +288,11 @@ def test_nothing_is_left_for_later() -> None:
             if words.search(line) and "mkstemp" not in line and "X" * 6 not in line:
                 wrong.append(f"{name_of(path)}:{number}: do it now, or file it: {line.strip()}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_clone_is_whole() -> None:
+    """U8: nothing to fetch from other repositories before it builds."""
+    assert not [name_of(path) for path in tracked() if path.name == ".gitmodules"]
 
 
 def test_no_file_is_a_blob() -> None:
