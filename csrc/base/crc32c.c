@@ -2,45 +2,48 @@
 /*
  * CRC-32C by instruction or by slicing-by-8.
  *
- * The instruction takes three cycles but a new one can start in each, so long data is cut into
- * blocks of three streams that advance side by side; what a stream gave is then carried over the
- * length of the next by table. Tables are computed by the constructor, not written out: 256 lines
- * of numbers prove nothing.
+ * The instruction takes three cycles but a new one can start in each, so data is cut into three
+ * streams that advance side by side, as long as the data allows; what the first two gave is then
+ * carried over the length of what follows by a carry-less product each, with x to the power of
+ * that length. Tables are computed by the constructor, not written out: 256 lines of numbers
+ * prove nothing.
  */
 #include "base/crc32c.h"
 
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define POLYNOMIAL 0x82f63b78u /* reflected */
 #define SLICES 8
-#define STREAM_BYTES 128u
+#define STREAM_WORDS_MAX 64u /* of 8 bytes: three such streams are a full packet */
+#define STREAMS_FROM 96u     /* bytes that are worth it */
 
 static uint32_t table[SLICES][256];
-/* over_stream[i][b]: what byte i = b of a register becomes after STREAM_BYTES zero bytes. */
-static uint32_t over_stream[4][256];
+/* powers[i]: x to the power of 64 i - 33, where a product lacks 33: see carried(). */
+static uint32_t powers[2 * STREAM_WORDS_MAX + 1];
 
-static void fill_over_stream(void)
+/* Times x, modulo the polynomial. */
+static uint32_t shifted(uint32_t crc, uint32_t times)
 {
-	for (uint32_t bit = 0; bit < 32; bit++) {
-		uint32_t crc = UINT32_C(1) << bit;
+	for (uint32_t i = 0; i < times; i++)
+		crc = crc >> 1 ^ (crc & 1 ? POLYNOMIAL : 0);
+	return crc;
+}
 
-		for (uint32_t i = 0; i < STREAM_BYTES; i++)
-			crc = crc >> 8 ^ table[0][crc & 0xff];
-		/* A byte is the sum of its bits; bytes whose highest bit is this one come now. */
-		for (uint32_t low = 0; low < UINT32_C(1) << bit % 8; low++)
-			over_stream[bit / 8][low | 1u << bit % 8] = over_stream[bit / 8][low] ^ crc;
-	}
+static void fill_powers(void)
+{
+	powers[1] = shifted(UINT32_C(1) << 31, 64 - 33); /* of 1, whose bit is the highest */
+	for (uint32_t i = 2; i < ND_ARRAY_SIZE(powers); i++)
+		powers[i] = shifted(powers[i - 1], 64);
 }
 
 __attribute__((constructor)) static void fill_tables(void)
 {
-	for (uint32_t byte = 0; byte < 256; byte++) {
-		uint32_t crc = byte;
-
-		for (unsigned bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? POLYNOMIAL : 0);
-		table[0][byte] = crc;
-	}
+	for (uint32_t byte = 0; byte < 256; byte++)
+		table[0][byte] = shifted(byte, 8);
 	for (uint32_t byte = 0; byte < 256; byte++) {
 		for (unsigned slice = 1; slice < SLICES; slice++) {
 			uint32_t crc = table[slice - 1][byte];
@@ -48,7 +51,7 @@ __attribute__((constructor)) static void fill_tables(void)
 			table[slice][byte] = crc >> 8 ^ table[0][crc & 0xff];
 		}
 	}
-	fill_over_stream();
+	fill_powers();
 }
 
 uint32_t nd_crc32c_add_table(uint32_t crc, const void *data, size_t bytes)
@@ -72,13 +75,9 @@ uint32_t nd_crc32c_add_table(uint32_t crc, const void *data, size_t bytes)
 
 #ifdef __x86_64__
 
-static uint32_t carry_over(uint32_t crc)
-{
-	return over_stream[0][crc & 0xff] ^ over_stream[1][crc >> 8 & 0xff] ^
-	       over_stream[2][crc >> 16 & 0xff] ^ over_stream[3][crc >> 24];
-}
+#define BY_INSTRUCTION __attribute__((target("sse4.2,pclmul")))
 
-__attribute__((target("sse4.2"))) static inline uint64_t step(uint64_t crc, const uint8_t *at)
+BY_INSTRUCTION ND_INLINE uint64_t step(uint64_t crc, const uint8_t *at)
 {
 	uint64_t word;
 
@@ -86,45 +85,71 @@ __attribute__((target("sse4.2"))) static inline uint64_t step(uint64_t crc, cons
 	return __builtin_ia32_crc32di(crc, word);
 }
 
-/* Three streams of STREAM_BYTES each, one behind the other. */
-__attribute__((target("sse4.2"))) static uint64_t three_streams(uint64_t first, const uint8_t *at)
+/*
+ * A register carried over words of zeros, but for the last reduction. The bits are mirrored, which
+ * makes the product one power of x too high, and the reduction adds 32.
+ */
+BY_INSTRUCTION ND_INLINE uint64_t carried(uint64_t crc, size_t words)
 {
-	uint64_t second = 0, third = 0;
+	__m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc),
+					       _mm_cvtsi32_si128((int32_t)powers[words]), 0);
 
-	for (uint32_t i = 0; i < STREAM_BYTES; i += 8) {
-		first = step(first, at + i);
-		second = step(second, at + STREAM_BYTES + i);
-		third = step(third, at + 2 * STREAM_BYTES + i);
-	}
-	return carry_over(carry_over((uint32_t)first) ^ (uint32_t)second) ^ third;
+	return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before,
-								 const uint8_t *at, size_t bytes)
+/* Three streams of so many words each, one behind the other. */
+BY_INSTRUCTION ND_INLINE uint64_t three_streams(uint64_t first, const uint8_t *at, size_t words)
 {
-	uint64_t crc = ~before;
+	const uint8_t *at_second = at + 8 * words, *at_third = at_second + 8 * words;
+	uint64_t second = 0, third = 0;
 
-	for (; bytes >= 3 * STREAM_BYTES; bytes -= 3 * STREAM_BYTES, at += 3 * STREAM_BYTES)
-		crc = three_streams(crc, at);
-	for (; bytes >= 8; bytes -= 8, at += 8)
-		crc = step(crc, at);
+#pragma GCC unroll 4
+	for (size_t i = 0; i < 8 * words; i += 8) {
+		first = step(first, at + i);
+		second = step(second, at_second + i);
+		third = step(third, at_third + i);
+	}
+	return third ^ __builtin_ia32_crc32di(0, carried(first, 2 * words) ^
+							 carried(second, words));
+}
+
+/* Less than a word. */
+BY_INSTRUCTION ND_INLINE uint32_t last_bytes(uint32_t crc, const uint8_t *at, size_t bytes)
+{
+	uint32_t word;
+
 	if (bytes & 4) {
-		uint32_t word;
-
 		memcpy(&word, at, sizeof(word));
-		crc = __builtin_ia32_crc32si((uint32_t)crc, word);
+		crc = __builtin_ia32_crc32si(crc, word);
 		at += 4;
 	}
 	for (bytes &= 3; bytes; bytes--, at++)
-		crc = __builtin_ia32_crc32qi((uint32_t)crc, *at);
-	return ~(uint32_t)crc;
+		crc = __builtin_ia32_crc32qi(crc, *at);
+	return crc;
+}
+
+BY_INSTRUCTION static uint32_t by_instruction(uint32_t before, const uint8_t *at, size_t bytes)
+{
+	uint64_t crc = ~before;
+
+	while (bytes >= STREAMS_FROM) {
+		size_t words = nd_min_u64(bytes / 24, STREAM_WORDS_MAX);
+
+		crc = three_streams(crc, at, words);
+		at += 24 * words;
+		bytes -= 24 * words;
+	}
+	for (; bytes >= 8; bytes -= 8, at += 8)
+		crc = step(crc, at);
+	return ~last_bytes((uint32_t)crc, at, bytes);
 }
 
 uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes)
 {
 	/* Reads one word that libgcc filled in at start; it predicts perfectly. */
-	return __builtin_cpu_supports("sse4.2") ? by_instruction(crc, data, bytes) :
-						  nd_crc32c_add_table(crc, data, bytes);
+	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") ?
+		       by_instruction(crc, data, bytes) :
+		       nd_crc32c_add_table(crc, data, bytes);
 }
 
 #else
