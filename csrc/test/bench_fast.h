@@ -101,14 +101,14 @@ static inline struct nd_stack *bench_open(const struct nd_stack_config *config)
 	return stack;
 }
 
-/* The next event, spinning. */
+/* The next event, spinning; a polled stack is polled. */
 static inline struct nd_event bench_event(struct nd_stack *stack)
 {
 	struct nd_event event;
 	int count;
 
 	while ((count = nd_stack_events(stack, &event, 1)) == 0)
-		;
+		nd_stack_poll(stack);
 	if (count < 0)
 		bench_fail("the core is gone");
 	return event;

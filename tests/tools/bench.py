@@ -59,7 +59,7 @@ BENCHES = (
         "NDP frame, 1408 bytes and their check",
         "bench_wire",
         ("encode-ndp-data", "decode-ndp-data"),
-        gate=1_830,
+        gate=1_380,
     ),
     Bench(
         "Homa frame, 1408 bytes and their checksum",
@@ -83,6 +83,13 @@ BENCHES = (
     Bench("NDP data packet, sender: DATA, ACK, PULL", "bench_ndp", ("sender",), 600, 1_150),
     Bench("NDP data packet, receiver: DATA, ACK, PULL", "bench_ndp", ("receiver",), 600, 1_020),
     Bench("NDP 100-byte message, both ends", "bench_ndp", ("message",), None, 3_300, 2_000, 10),
+    Bench(
+        "NDP bulk through two hosts, a full packet",
+        "bench_fast_bulk",
+        ("turns",),
+        gate=5_700,
+        count=12_800,
+    ),
     Bench("idle NDP connection", "bench_state", ("ndp-connection",), 512, unit="bytes"),
     Bench("idle Homa peer", "bench_state", ("homa-peer",), 512, unit="bytes"),
 )
