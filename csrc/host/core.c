@@ -66,6 +66,7 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 	ops->init(engine->endpoint, &setup);
 	nd_nic_add(&core->nic, ops, engine->endpoint);
 	core->engine_count++;
+	nd_recorder_engine(core->recorder, ops->protocol, config);
 	return 0;
 }
 
@@ -82,7 +83,7 @@ static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t li
 	return ndp;
 }
 
-static int add_engines(struct nd_core *core, struct nd_error *error)
+int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
 	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
@@ -164,14 +165,12 @@ static int open_service(struct nd_core *core, struct nd_error *error)
 	return 0;
 }
 
-static int set_up(struct nd_core *core, struct nd_error *error)
+int nd_core_prepare(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
 	struct epoll_event event = { .events = EPOLLIN };
 	int code;
 
-	if (!config->seed && getrandom(&core->config.seed, sizeof(core->config.seed), 0) < 0)
-		return nd_error_set(error, -errno, "stack: no random seed: %s", strerror(errno));
 	core->frame = config->frame ? *config->frame : nd_frame_config_default();
 	code = nd_peers_init(&core->peers, config->peers_max ? config->peers_max : PEERS_DEFAULT,
 			     config->address_v4, config->address_v6,
@@ -183,11 +182,40 @@ static int set_up(struct nd_core *core, struct nd_error *error)
 	if (core->epoll < 0 || core->bell < 0 ||
 	    epoll_ctl(core->epoll, EPOLL_CTL_ADD, core->bell, &event) < 0)
 		return nd_error_set(error, -errno, "stack: epoll: %s", strerror(errno));
-	code = check_spinning(core, error);
+	return 0;
+}
+
+static int start_recording(struct nd_core *core, struct nd_error *error)
+{
+	const struct nd_stack_config *config = &core->config;
+
+	if (!config->record)
+		return 0;
+	core->recorder = nd_recorder_open(config->record, config->record_bytes, error);
+	if (!core->recorder)
+		return error->code;
+	nd_recorder_setup(core->recorder, core);
+	return 0;
+}
+
+static int set_up(struct nd_core *core, struct nd_error *error)
+{
+	const struct nd_stack_config *config = &core->config;
+	int code;
+
+	if (!config->seed && getrandom(&core->config.seed, sizeof(core->config.seed), 0) < 0)
+		return nd_error_set(error, -errno, "stack: no random seed: %s", strerror(errno));
+	code = nd_core_prepare(core, error);
+	if (code == 0)
+		code = check_spinning(core, error);
 	if (code == 0)
 		code = nd_core_open_ports(core, error);
 	if (code == 0)
-		code = add_engines(core, error);
+		code = start_recording(core, error);
+	if (code == 0)
+		code = nd_core_add_engines(core, error);
+	if (code == 0)
+		nd_recorder_note(core->recorder, ND_RECORD_READY, 0, 0, 0);
 	if (code == 0 && config->service)
 		code = open_service(core, error);
 	return code;
@@ -216,9 +244,10 @@ static int start(struct nd_core *core, struct nd_error *error)
 	return 0;
 }
 
-static void tear_down(struct nd_core *core)
+void nd_core_tear_down(struct nd_core *core)
 {
 	nd_core_close_ports(core);
+	nd_recorder_close(core->recorder);
 	for (uint32_t i = 0; i < core->engine_count; i++)
 		munmap(core->engines[i].endpoint, core->engines[i].bytes);
 	nd_peers_free(&core->peers);
@@ -234,7 +263,7 @@ static void tear_down(struct nd_core *core)
 	free(core);
 }
 
-struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error)
+struct nd_core *nd_core_make(const struct nd_stack_config *config, struct nd_error *error)
 {
 	struct nd_core *core;
 
@@ -246,12 +275,22 @@ struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_err
 		return NULL;
 	}
 	core->config = *config;
+	core->config.service = NULL;
 	core->epoll = core->bell = core->service = core->resolver.bell = -1;
 	pthread_mutex_init(&core->mutex, NULL);
 	pthread_cond_init(&core->done, NULL);
+	return core;
+}
+
+struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error)
+{
+	struct nd_core *core = nd_core_make(config, error);
+
+	if (!core)
+		return NULL;
 	core->config.service = config->service ? strdup(config->service) : NULL;
 	if (set_up(core, error) < 0 || start(core, error) < 0) {
-		tear_down(core);
+		nd_core_tear_down(core);
 		return NULL;
 	}
 	return core;
@@ -280,5 +319,5 @@ void nd_core_close(struct nd_core *core)
 		pthread_join(core->thread, NULL);
 		disown_ports(core);
 	}
-	tear_down(core);
+	nd_core_tear_down(core);
 }

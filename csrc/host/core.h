@@ -21,6 +21,7 @@
 
 #include "host/channel.h"
 #include "host/peers.h"
+#include "host/recorder.h"
 #include "ndpstack.h"
 #include "transport/nic.h"
 
@@ -125,6 +126,7 @@ struct nd_core {
 	struct nd_core_resolver resolver;
 	struct nd_core_counters counters;
 	struct nd_wire_counters wire;
+	struct nd_recorder *recorder; /* NULL: nothing is recorded */
 
 	int epoll;
 	int service;         /* listening socket, or -1 */
@@ -144,6 +146,16 @@ struct nd_core {
 	struct nd_core_request *request; /* waits; also read without the mutex */
 	uint32_t handles;    /* of applications in this process */
 };
+
+/*
+ * The parts of opening that a replay has in common with a live core, in order: the struct, from a
+ * config that was checked; addresses, and what the thread waits by; when the ports are there, the
+ * engines. And the end of all that.
+ */
+struct nd_core *nd_core_make(const struct nd_stack_config *config, struct nd_error *error);
+int nd_core_prepare(struct nd_core *core, struct nd_error *error);
+int nd_core_add_engines(struct nd_core *core, struct nd_error *error);
+void nd_core_tear_down(struct nd_core *core);
 
 /* Opens ports, sets engines up, starts the thread if it is to have one. NULL on failure. */
 struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error);
@@ -216,6 +228,9 @@ int nd_core_lose_way(struct nd_core *core, const uint8_t address[16], uint8_t re
 /* core_packet.c */
 bool nd_core_receive(struct nd_core *core, nd_ns now);
 bool nd_core_transmit(struct nd_core *core, nd_ns now);
+/* One frame that a port received. */
+void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const struct nd_frame *frame,
+			   nd_ns now);
 /* Gives the blanks of a port back unused. */
 void nd_core_return_blanks(struct nd_core_port *port);
 

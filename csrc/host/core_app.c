@@ -146,6 +146,8 @@ static uint32_t take_from(struct nd_core *core, uint32_t index, nd_ns now)
 			break;
 		count++;
 		if (ND_LIKELY(taken == 1)) {
+			nd_recorder_command(core->recorder, index, &submission, app->channel.send,
+					    now);
 			nd_core_command(core, index, &submission, now);
 			continue;
 		}
@@ -246,6 +248,7 @@ int nd_core_attach(struct nd_core *core, int connection)
 	}
 	core->apps_limit = nd_max_u32(core->apps_limit, index + 1);
 	core->counters.apps_attached++;
+	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, index, 0, 0);
 	return (int)index;
 }
 
@@ -253,6 +256,7 @@ void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)
 {
 	struct nd_core_app *app = &core->apps[index];
 
+	nd_recorder_note(core->recorder, ND_RECORD_DETACH, index, 0, now);
 	for (uint32_t i = 0; i < core->engine_count; i++) {
 		struct nd_command command = { .kind = ND_COMMAND_DETACH, .app = (uint16_t)index };
 

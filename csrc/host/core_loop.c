@@ -84,8 +84,10 @@ static void run_timers(struct nd_core *core, nd_ns now)
 	for (uint32_t i = 0; i < core->engine_count; i++) {
 		const struct nd_core_engine *engine = &core->engines[i];
 
-		if (engine->ops->deadline(engine->endpoint) <= now)
-			engine->ops->on_deadline(engine->endpoint, now);
+		if (engine->ops->deadline(engine->endpoint) > now)
+			continue;
+		nd_recorder_timer(core->recorder, i, now);
+		engine->ops->on_deadline(engine->endpoint, now);
 	}
 }
 
@@ -95,6 +97,7 @@ static void look_after(struct nd_core *core, nd_ns now)
 	core->check_at = now + CHECK_EVERY;
 	nd_core_answer_service(core);
 	nd_core_check_apps(core, now);
+	nd_recorder_note(core->recorder, ND_RECORD_CHECK, 0, 0, now);
 	nd_core_check_waiting(core, now);
 	nd_core_check_ports(core, now);
 }
@@ -106,13 +109,25 @@ bool nd_core_round(struct nd_core *core, nd_ns now)
 	core->counters.rounds++;
 	busy |= nd_core_receive(core, now);
 	run_timers(core, now);
+	nd_recorder_turn_begin(core->recorder, ND_RECORD_TURN, now);
 	busy |= nd_core_transmit(core, now);
 	busy |= nd_core_deliver_events(core);
+	nd_recorder_turn_end(core->recorder);
 	if (busy)
 		core->busy_at = now;
 	if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy)))
 		look_after(core, now);
 	core->woken = false;
+	return busy;
+}
+
+static bool transmit_last(struct nd_core *core, nd_ns now)
+{
+	bool busy;
+
+	nd_recorder_turn_begin(core->recorder, ND_RECORD_LAST_TURN, now);
+	busy = nd_core_transmit(core, now);
+	nd_recorder_turn_end(core->recorder);
 	return busy;
 }
 
@@ -123,7 +138,7 @@ void nd_core_wind_up(struct nd_core *core)
 	for (uint32_t i = 0; i < core->apps_limit; i++)
 		if (core->apps[i].used)
 			nd_core_detach(core, i, now);
-	while (now < end && (nd_core_transmit(core, now) || nd_nic_room_at(&core->nic) > now))
+	while (now < end && (transmit_last(core, now) || nd_nic_room_at(&core->nic) > now))
 		now = nd_core_now();
 }
 

@@ -46,8 +46,8 @@ static uint32_t sender_of(struct nd_core *core, uint32_t port_index,
 	return handle;
 }
 
-static void receive_frame(struct nd_core *core, uint32_t port_index, const struct nd_frame *frame,
-			  nd_ns now)
+void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const struct nd_frame *frame,
+			   nd_ns now)
 {
 	struct nd_frame_peer addresses;
 	struct nd_packet packet;
@@ -80,8 +80,10 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 		struct nd_port *port = core->ports[i].port;
 		uint32_t count = port ? nd_port_receive(port, frames, ND_CORE_BATCH) : 0;
 
-		for (uint32_t k = 0; k < count; k++)
-			receive_frame(core, i, &frames[k], now);
+		for (uint32_t k = 0; k < count; k++) {
+			nd_recorder_frame(core->recorder, i, &frames[k], now);
+			nd_core_receive_frame(core, i, &frames[k], now);
+		}
 		if (count)
 			nd_port_release(port);
 		busy |= count > 0;
@@ -107,7 +109,7 @@ void nd_core_return_blanks(struct nd_core_port *port)
 }
 
 /* True when every open port has a blank to write the next packet into, whoever it is for. */
-static bool have_blanks(struct nd_core *core, uint32_t batch)
+static bool have_blanks(struct nd_core *core, uint32_t batch, nd_ns now)
 {
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_core_port *port = &core->ports[i];
@@ -116,6 +118,7 @@ static bool have_blanks(struct nd_core *core, uint32_t batch)
 			continue;
 		commit(port);
 		port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
+		nd_recorder_room(core->recorder, i, port->blank_count, now);
 		if (!port->blank_count)
 			return false;
 	}
@@ -157,6 +160,7 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 		core->counters.tx_unencodable++;
 		return;
 	}
+	nd_recorder_sent(core->recorder, peer->port, blank, now);
 	port->blank_used++;
 	core->counters.tx_packets++;
 }
@@ -168,7 +172,7 @@ bool nd_core_transmit(struct nd_core *core, nd_ns now)
 	struct nd_packet packet;
 	uint32_t count = 0;
 
-	while (count < ND_CORE_BATCH && have_blanks(core, batch)) {
+	while (count < ND_CORE_BATCH && have_blanks(core, batch, now)) {
 		if (!nd_nic_next(&core->nic, &packet, now))
 			break;
 		send_packet(core, &packet, now);

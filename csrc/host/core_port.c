@@ -93,6 +93,7 @@ static void reopen_port(struct nd_core *core, struct nd_core_port *self, nd_ns n
 	if (open_port(core, self, &self->why) < 0)
 		return;
 	core->counters.ports_reopened++;
+	nd_recorder_port(core->recorder, (uint8_t)(self - core->ports), self, now);
 	self->state = nd_port_check(self->port, now, &self->why);
 }
 
@@ -110,6 +111,7 @@ void nd_core_check_ports(struct nd_core *core, nd_ns now)
 		if (self->state == ND_PORT_UP || self->state == ND_PORT_DOWN)
 			continue;
 		close_port(self);
+		nd_recorder_port(core->recorder, (uint8_t)i, self, now);
 		self->reopen_at = now;
 		reopen_port(core, self, now);
 	}

@@ -51,6 +51,7 @@ bool nd_core_ask_way(struct nd_core *core, struct nd_peer *peer, nd_ns now)
 
 int nd_core_open_resolver(struct nd_core *core)
 {
+	nd_recorder_note(core->recorder, ND_RECORD_RESOLVER, 0, 0, 0);
 	if (core->resolver.bell < 0)
 		core->resolver.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return core->resolver.bell < 0 ? -errno : core->resolver.bell;
@@ -64,6 +65,7 @@ uint32_t nd_core_take_unresolved(struct nd_core *core, uint8_t (*out)[16], uint3
 
 	if (resolver->bell < 0)
 		return 0;
+	nd_recorder_note(core->recorder, ND_RECORD_ASKED, 0, limit, 0);
 	if (read(resolver->bell, &rings, sizeof(rings)) < 0)
 		nd_assert(errno == EAGAIN || errno == EINTR);
 	while (resolver->count && count < limit) {
@@ -142,6 +144,7 @@ int nd_core_find_way(struct nd_core *core, const uint8_t address[16], uint32_t p
 				       port->derive, now);
 	struct nd_peer *peer;
 
+	nd_recorder_way(core->recorder, ND_RECORD_FOUND, port_index, 0, address, mac, now);
 	if (handle == ND_NONE)
 		return -ENOBUFS;
 	peer = nd_peers_find(&core->peers, handle);
@@ -157,6 +160,7 @@ int nd_core_lose_way(struct nd_core *core, const uint8_t address[16], uint8_t re
 	uint32_t handle = nd_peers_get(&core->peers, address, 0, port->mac, port->derive, now);
 	struct nd_peer *peer;
 
+	nd_recorder_way(core->recorder, ND_RECORD_LOST, 0, reason, address, NULL, now);
 	if (handle == ND_NONE)
 		return -ENOBUFS;
 	if (handle == ND_PEERS_SELF || reason == ND_UNREACHABLE_UNKNOWN)

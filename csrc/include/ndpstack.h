@@ -114,6 +114,8 @@ struct nd_stack_config {
 	const char *service;    /* name that other processes attach by, NULL: none */
 	int service_socket;     /* it listens already (socket activation); 0: the core makes it */
 	struct nd_stack_channel_config channel; /* of each application */
+	const char *record;     /* file of all that the core is given, for a replay; NULL: none */
+	uint64_t record_bytes;  /* most that it takes, 0: 256 MiB */
 };
 
 struct nd_stack;

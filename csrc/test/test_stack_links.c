@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two hosts over every kind of port that needs an interface, in a private network namespace. */
 #include "test/netns.h"
+#include "test/recording.h"
 #include "test/stacks.h"
 
 #include <poll.h>
 
 static const uint8_t macs[2][6] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
 
-static struct nd_stack *open_end(enum nd_port_backend backend, const char *name, uint32_t end,
-				 bool v6)
+static struct nd_stack *open_end_recorded(enum nd_port_backend backend, const char *name,
+					  uint32_t end, bool v6, const char *record)
 {
 	struct nd_stack_config config = {
 		.ports = { { .backend = backend,
@@ -16,10 +17,18 @@ static struct nd_stack *open_end(enum nd_port_backend backend, const char *name,
 			     .filter = { .homa = true, .udp_count = 1, .udp_ports = { ND_NDP_UDP_PORT } } } },
 		.port_count = 1,
 		.seed = 7 + end,
+		.record = record,
+		.record_bytes = 16 << 20,
 	};
 
 	memcpy(v6 ? config.address_v6 : config.address_v4, addresses[v6][end], 16);
 	return open_stack(&config);
+}
+
+static struct nd_stack *open_end(enum nd_port_backend backend, const char *name, uint32_t end,
+				 bool v6)
+{
+	return open_end_recorded(backend, name, end, v6, NULL);
 }
 
 /* The client is told the way; the server learns it from what arrives. */
@@ -28,8 +37,8 @@ static void check_link(enum nd_port_backend backend, uint32_t mtu, bool v6)
 	struct pair pair;
 
 	veth_add("s0", "s1", mtu);
-	pair.server = open_end(backend, "s0", 0, v6);
-	pair.client = open_end(backend, "s1", 1, v6);
+	pair.server = open_end_recorded(backend, "s0", 0, v6, recording_path("link", 0));
+	pair.client = open_end_recorded(backend, "s1", 1, v6, recording_path("link", 1));
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[v6][0], 1, macs[0]), -EINVAL);
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[v6][0], 0, macs[0]), 0);
 	pair.peer = resolve(pair.client, addresses[v6][0]);
@@ -38,8 +47,11 @@ static void check_link(enum nd_port_backend backend, uint32_t mtu, bool v6)
 	CHECK_EQ(counter(pair.server, ND_STACK_GROUP_CORE, "tx_no_way"), 0);
 	close_pair(&pair);
 	veth_delete("s0");
+	for (uint32_t end = 0; end < 2; end++)
+		CHECK(check_identical(recording_path("link", end)).sent > 200);
 }
 
+/* E-X01: what these links carry is sent again by a replay. */
 TEST(nd_stack__over_xdp_and_ipv4)
 {
 	check_link(ND_PORT_XDP, 1500, false);
