@@ -2,6 +2,7 @@
 #include "app.h"
 #include "base/counters.h"
 #include "base/error.h"
+#include "host/replay.h"
 #include "queue/disciplines.h"
 #include "queue/queue.h"
 #include "rig.h"

@@ -73,6 +73,8 @@ struct nd_stack_config {
 	const char *service;
 	int service_socket;
 	struct nd_stack_channel_config channel;
+	const char *record;
+	uint64_t record_bytes;
 	...;
 };
 
@@ -82,6 +84,39 @@ enum nd_stack_unreachable {
 	ND_UNREACHABLE_NO_ADDRESS, ND_UNREACHABLE_PEERS_FULL, ND_UNREACHABLE_SELF,
 };
 const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason);
+
+enum nd_recording_state { ND_RECORDING_OPEN, ND_RECORDING_ENDED, ND_RECORDING_FULL };
+enum nd_replay_verdict {
+	ND_REPLAY_IDENTICAL, ND_REPLAY_DIFFERS, ND_REPLAY_MISSING, ND_REPLAY_EXTRA,
+};
+
+struct nd_replay_result {
+	uint64_t sent;
+	uint64_t received;
+	uint64_t commands;
+	uint64_t turns;
+	nd_ns begin;
+	nd_ns end;
+	nd_ns epoch;
+	uint32_t state;
+	uint32_t verdict;
+	uint32_t port;
+	nd_ns time;
+	uint32_t recorded_bytes;
+	uint32_t replayed_bytes;
+	uint8_t recorded[160];
+	uint8_t replayed[16384];
+};
+
+struct nd_replay;
+struct nd_replay_frame;
+typedef int nd_replay_sink(void *context, const struct nd_replay_frame *frame);
+struct nd_replay *nd_replay_open(const char *path, struct nd_error *error);
+int nd_replay_run(struct nd_replay *replay, nd_replay_sink *sink, void *context,
+		  struct nd_error *error);
+int nd_replay_capture(struct nd_replay *replay, const char *path, struct nd_error *error);
+const struct nd_replay_result *nd_replay_result(const struct nd_replay *replay);
+void nd_replay_close(struct nd_replay *replay);
 
 struct nd_app;
 struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);

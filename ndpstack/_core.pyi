@@ -692,6 +692,31 @@ class nd_stack_config(Struct):
     service: Pointer[bytes]
     service_socket: int
     channel: nd_stack_channel_config
+    record: Pointer[bytes]
+    record_bytes: int
+
+class nd_replay_result(Struct):
+    sent: int
+    received: int
+    commands: int
+    turns: int
+    begin: int
+    end: int
+    epoch: int
+    state: int
+    verdict: int
+    port: int
+    time: int
+    recorded_bytes: int
+    replayed_bytes: int
+    recorded: Pointer[int]
+    replayed: Pointer[int]
+
+class nd_replay(Struct):
+    ...
+
+class nd_replay_frame(Struct):
+    ...
 
 class nd_app(Struct):
     ...
@@ -993,6 +1018,8 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_stack_config *"], init: object = ...) -> nd_stack_config: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_replay_result *"], init: object = ...) -> nd_replay_result: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_port_counters *"], init: object = ...) -> nd_port_counters: ...
     @overload
     def new(self, cdecl: Literal["struct nd_switch_counters *"], init: object = ...) -> nd_switch_counters: ...
@@ -1170,6 +1197,8 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_stack_channel_config[]"], init: object = ...) -> nd_stack_channel_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_stack_config[]"], init: object = ...) -> nd_stack_config: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_replay_result[]"], init: object = ...) -> nd_replay_result: ...
     @overload
     def new(self, cdecl: Literal["struct nd_port_counters[]"], init: object = ...) -> nd_port_counters: ...
     @overload
@@ -1367,6 +1396,8 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_stack_config[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_stack_config: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_replay_result[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_replay_result: ...
+    @overload
     def from_buffer(self, cdecl: Literal["struct nd_port_counters[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_counters: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_switch_counters[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_switch_counters: ...
@@ -1425,6 +1456,7 @@ _nd_frame_trim = nd_frame_trim
 _nd_homa_usage = nd_homa_usage
 _nd_ndp_usage = nd_ndp_usage
 _nd_pcapng_packet = nd_pcapng_packet
+_nd_replay_result = nd_replay_result
 _nd_sim_counters = nd_sim_counters
 _nd_worker_stats = nd_worker_stats
 
@@ -1595,6 +1627,13 @@ class Lib:
     ND_UNREACHABLE_NO_ADDRESS: Final[int]
     ND_UNREACHABLE_PEERS_FULL: Final[int]
     ND_UNREACHABLE_SELF: Final[int]
+    ND_RECORDING_OPEN: Final[int]
+    ND_RECORDING_ENDED: Final[int]
+    ND_RECORDING_FULL: Final[int]
+    ND_REPLAY_IDENTICAL: Final[int]
+    ND_REPLAY_DIFFERS: Final[int]
+    ND_REPLAY_MISSING: Final[int]
+    ND_REPLAY_EXTRA: Final[int]
     ND_ECMP_RANDOM: Final[int]
     ND_ECMP_ROUND_ROBIN: Final[int]
     ND_ECMP_FLOW: Final[int]
@@ -1721,6 +1760,11 @@ class Lib:
     def nd_rig_swarm_count(self, a0: nd_rig_swarm | Null, a1: int, /) -> int: ...
     def nd_rig_swarm_text(self, a0: nd_rig_swarm | Null, /) -> Pointer[bytes]: ...
     def nd_stack_unreachable_text(self, a0: int, /) -> Pointer[bytes]: ...
+    def nd_replay_open(self, a0: Pointer[bytes] | bytes | Null, a1: nd_error | Null, /) -> nd_replay: ...
+    def nd_replay_run(self, a0: nd_replay | Null, a1: CData, a2: CData, a3: nd_error | Null, /) -> int: ...
+    def nd_replay_capture(self, a0: nd_replay | Null, a1: Pointer[bytes] | bytes | Null, a2: nd_error | Null, /) -> int: ...
+    def nd_replay_result(self, a0: nd_replay | Null, /) -> _nd_replay_result: ...
+    def nd_replay_close(self, a0: nd_replay | Null, /) -> None: ...
     def nd_app_open(self, a0: nd_stack_config | Null, a1: nd_error | Null, /) -> nd_app: ...
     def nd_app_share(self, a0: nd_app | Null, a1: nd_error | Null, /) -> nd_app: ...
     def nd_app_attach(self, a0: Pointer[bytes] | bytes | Null, a1: nd_error | Null, /) -> nd_app: ...

@@ -110,6 +110,11 @@ class StackConfig:
     """xdp: ask the driver for it."""
     force: bool = False
     """xdp: use even the interface of the default route."""
+    record: str | None = None
+    """File in which all that the core is given is recorded, for `ndpstack replay`. An older one is
+    kept as FILE.previous."""
+    record_bytes: int = 0
+    """Most bytes of a recording, taken from the disk at once; 0: 256 MiB."""
     neighbours: tuple[tuple[str, str], ...] = ()
     """IP and MAC addresses of hosts on the link. When some are given, they are all there are;
     otherwise xdp and packet stacks follow the kernel's routes and neighbours."""
@@ -146,6 +151,8 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     if config.service is not None:
         raw.service = _string(config.service, keep)
         raw.service_socket = config.service_socket or 0
+    if config.record is not None:
+        raw.record, raw.record_bytes = _string(config.record, keep), config.record_bytes
     return raw
 
 

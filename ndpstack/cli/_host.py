@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -9,10 +10,17 @@ from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
 from ndpstack.cli._exit import Exit
 from ndpstack.host import HostService, ServiceConfig, read_status
+from ndpstack.scenario._units import UnitError, parse_size
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +35,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--force", action="store_true", help="use even the interface of the default route"
     )
+    run.add_argument(
+        "--record", metavar="FILE",
+        help="record all that the core is given, payloads too, for `ndpstack replay FILE`",
+    )  # fmt: skip
+    run.add_argument(
+        "--record-bytes", metavar="N", type=_size, default=0,
+        help="most that the recording takes, such as 1GiB; default: 256MiB",
+    )  # fmt: skip
     run.add_argument("--log", choices=("debug", "info", "warning", "error"), default="info")
     run.add_argument("--json-log", action="store_true", help="log one JSON object a line")
     status = verbs.add_parser("status", help="what a running host service does")
@@ -48,6 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
         namespace=arguments.netns,
         force=arguments.force,
         cpu=arguments.cpu,
+        record=arguments.record,
+        record_bytes=arguments.record_bytes,
     )
     with HostService(config) as service:
         service.serve()

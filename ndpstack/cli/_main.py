@@ -47,6 +47,9 @@ COMMANDS: dict[str, Command] = {
     "ping": Command("ndpstack.cli._ping", "Measure round trips to a host"),
     "completion": Command("ndpstack.cli._completion", "Print a completion script for a shell"),
     "decode": Command("ndpstack.cli._decode", "Show the NDP and Homa packets of a capture file"),
+    "replay": Command(
+        "ndpstack.cli._replay", "Run a recorded core again and compare what it sends"
+    ),
     "swarm": Command("ndpstack.cli._swarm", "Test the engines with seeds of faults and workload"),
 }
 

@@ -55,6 +55,10 @@ class ServiceConfig:
     force: bool = False
     """Use even the interface of the default route."""
     cpu: int | None = None
+    record: str | None = None
+    """File for a recording of all that the core is given; see `ndpstack replay`."""
+    record_bytes: int = 0
+    """Most that it takes; 0: 256 MiB."""
 
 
 def choose_interface() -> str:
@@ -131,6 +135,8 @@ def plan(config: ServiceConfig) -> StackConfig:
         cpu=config.cpu,
         service=config.service,
         force=config.force,
+        record=config.record,
+        record_bytes=config.record_bytes,
     )
     handed = listening_sockets()
     if len(handed) > 1:

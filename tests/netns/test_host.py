@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from timed import check_time
 
+from ndpstack.host import replay
 from ndpstack.testbed import Lab, Plan, back_to_back
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ print("done", flush=True)
 class Host:
     """A host service in a node, as systemd would start it."""
 
-    def __init__(self, lab: Lab, node: str, folder: Path) -> None:
-        self.lab, self.node = lab, node
+    def __init__(self, lab: Lab, node: str, folder: Path, *options: str) -> None:
+        self.lab, self.node, self._options = lab, node, options
         self._notify = folder / f"{node}.notify"
         self.process: subprocess.Popen[bytes]
 
@@ -83,7 +84,7 @@ class Host:
             sock.bind(str(self._notify))
             sock.settimeout(20)
             environment = ["env", f"NOTIFY_SOCKET={self._notify}"]
-            command = [*COMMAND, "run", "--interface", "p0", "--json-log"]
+            command = [*COMMAND, "run", "--interface", "p0", "--json-log", *self._options]
             self.process = self.lab.start(self.node, [*environment, *command])
             text = sock.recv(4096).decode()
             assert text.startswith("READY=1\nSTATUS=service host on p0"), text
@@ -113,6 +114,28 @@ def left_behind(lab: Lab, node: str) -> list[str]:
     found = [f"program: {line}" for line in links.splitlines() if "xdp" in line]
     found += [f"socket: {line}" for line in sockets.splitlines() if "@ndpstack/host" in line]
     return found + [f"memory: {path}" for path in Path("/dev/shm").glob("ndpstack*")]
+
+
+def test_a_recording_of_a_service_is_sent_again(lab: LabMaker, tmp_path: Path) -> None:
+    """E-X01, over AF_XDP, with ways from the kernel; and of one that was killed."""
+    pair = lab(back_to_back())
+    records = {node: tmp_path / f"{node}.rec" for node in ("h0", "h1")}
+    hosts = {}
+    for node, record in records.items():
+        pair.run(node, ["ip", "neigh", "flush", "dev", "p0", "nud", "permanent"])
+        hosts[node] = Host(pair, node, tmp_path, "--record", str(record), "--record-bytes", "16MiB")
+        hosts[node].start()
+    server = start_application(pair, "h1", SERVER)
+    client = start_application(pair, "h0", CLIENT, str(pair.plan.address("h1").ipv4), "20")
+    assert client.wait(timeout=60) == 0
+    assert hosts["h0"].end(signal.SIGTERM) == 0
+    hosts["h1"].end(signal.SIGKILL)
+    server.wait(timeout=20)
+    for node, end in (("h0", "in order"), ("h1", "open")):
+        result = replay(str(records[node]))
+        assert result.difference is None
+        assert result.end == end
+        assert result.sent > 20
 
 
 def start_application(lab: Lab, node: str, program: str, *words: str) -> subprocess.Popen[bytes]:
