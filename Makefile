@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python test-timed reproduce-quick \
-	demo swarm fuzz bench bench-check bench-fast bench-sim bench-netns lint clean
+	demo swarm fuzz bench bench-check bench-fast bench-kill bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -102,6 +102,11 @@ bench-fast: build-gcc ## The fast path: echoes beside bare AF_XDP, bulk, PULL sp
 
 bench-netns: dev ## E-N08 and E-N09 on real links against their bounds
 	NDPSTACK_TIMED=1 $(BIN)/pytest -v tests/netns/test_run_bounds.py
+
+KILLS ?= 50
+bench-kill: dev ## Kill -9 of applications, host service and switchd at load, KILLS times each
+	NDPSTACK_KILLS=$(KILLS) NDPSTACK_TIMED=1 $(BIN)/pytest -v -k kill tests/netns/test_host.py \
+		tests/netns/test_switch_kill.py
 
 bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace hash under two compilers
 	ninja -C build-gcc csrc/bench_sim

@@ -2,51 +2,55 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import socket
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from host_service import (
+    COMMAND,
+    RESTART_SECONDS,
+    ROUNDS,
+    Host,
+    left_behind,
+    start_application,
+    wait_for,
+)
 from timed import check_time
 
 from ndpstack.host import replay
 from ndpstack.testbed import Lab, Plan, back_to_back
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     LabMaker = Callable[[Plan], Lab]
 
-COMMAND = [str(Path(sys.executable).parent / "ndpstack"), "host"]
-ROUNDS = int(os.environ.get("NDPSTACK_KILLS", "5"))
-"""How often each kind of process is killed; 50 in the long form."""
-RESTART_SECONDS = 2.0
-
 SERVER = """
-import hashlib, ndpstack, sys
+import hashlib, ndpstack, sys, threading
+
+def serve(peer):
+    try:
+        numbers = set()
+        with peer:
+            while True:
+                data = bytes(peer.recv(timeout=60))
+                digest, number, body = data[:32], data[32:40], data[40:]
+                assert hashlib.sha256(number + body).digest() == digest, "corrupt"
+                assert number not in numbers, "delivered twice"
+                numbers.add(number)
+                peer.send(number)
+    except (EOFError, ndpstack.NdpError) as error:
+        print(type(error).__name__, flush=True)
+
 with ndpstack.Stack.attach("host") as stack, ndpstack.NdpSocket(stack) as listener:
     listener.bind(5000)
     listener.listen()
     print("ready", flush=True)
     while True:
-        with listener.accept(timeout=60) as peer:
-            try:
-                numbers = set()
-                while True:
-                    data = bytes(peer.recv(timeout=60))
-                    digest, number, body = data[:32], data[32:40], data[40:]
-                    assert hashlib.sha256(number + body).digest() == digest, "corrupt"
-                    assert number not in numbers, "delivered twice"
-                    numbers.add(number)
-                    peer.send(number)
-            except (EOFError, ndpstack.NdpError) as error:
-                print(type(error).__name__, flush=True)
+        # One whose host was killed is found to be gone after a while: others need not wait.
+        threading.Thread(target=serve, args=(listener.accept(timeout=600),), daemon=True).start()
 """
 
 CLIENT = """
@@ -66,94 +70,6 @@ with ndpstack.Stack.attach("host") as stack, ndpstack.NdpSocket(stack) as sock:
             break
 print("done", flush=True)
 """
-
-
-class Host:
-    """A host service in a node, as systemd would start it."""
-
-    def __init__(self, lab: Lab, node: str, folder: Path, *options: str) -> None:
-        self.lab, self.node, self._options = lab, node, options
-        self._notify = folder / f"{node}.notify"
-        self.process: subprocess.Popen[bytes]
-
-    def start(self) -> float:
-        """Starts it and waits until it is ready; returns the seconds that took."""
-        self._notify.unlink(missing_ok=True)
-        began = time.monotonic()
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-            sock.bind(str(self._notify))
-            sock.settimeout(20)
-            environment = ["env", f"NOTIFY_SOCKET={self._notify}"]
-            command = [*COMMAND, "run", "--interface", "p0", "--json-log", *self._options]
-            self.process = self.lab.start(self.node, [*environment, *command])
-            text = sock.recv(4096).decode()
-            assert text.startswith("READY=1\nSTATUS=service host on p0"), text
-        return time.monotonic() - began
-
-    def status(self) -> dict[str, object]:
-        """What `ndpstack host status` says."""
-        done = self.lab.run(self.node, [*COMMAND, "status", "--json"])
-        assert done.returncode == 0, done.stderr
-        document: dict[str, object] = json.loads(done.stdout)
-        return document
-
-    def applications(self) -> object:
-        """How many are attached."""
-        return self.status()["applications"]
-
-    def end(self, number: signal.Signals) -> int:
-        """Ends it by a signal; returns the exit status."""
-        self.process.send_signal(number)
-        return self.process.wait(timeout=10)
-
-
-def left_behind(lab: Lab, node: str) -> list[str]:
-    """XDP programs, UNIX sockets and memory that a service left in a node."""
-    links = lab.run(node, ["ip", "-d", "link", "show", "p0"]).stdout
-    sockets = lab.run(node, ["cat", "/proc/net/unix"]).stdout
-    found = [f"program: {line}" for line in links.splitlines() if "xdp" in line]
-    found += [f"socket: {line}" for line in sockets.splitlines() if "@ndpstack/host" in line]
-    return found + [f"memory: {path}" for path in Path("/dev/shm").glob("ndpstack*")]
-
-
-def test_a_recording_of_a_service_is_sent_again(lab: LabMaker, tmp_path: Path) -> None:
-    """E-X01, over AF_XDP, with ways from the kernel; and of one that was killed."""
-    pair = lab(back_to_back())
-    records = {node: tmp_path / f"{node}.rec" for node in ("h0", "h1")}
-    hosts = {}
-    for node, record in records.items():
-        pair.run(node, ["ip", "neigh", "flush", "dev", "p0", "nud", "permanent"])
-        hosts[node] = Host(pair, node, tmp_path, "--record", str(record), "--record-bytes", "16MiB")
-        hosts[node].start()
-    server = start_application(pair, "h1", SERVER)
-    client = start_application(pair, "h0", CLIENT, str(pair.plan.address("h1").ipv4), "20")
-    assert client.wait(timeout=60) == 0
-    assert hosts["h0"].end(signal.SIGTERM) == 0
-    hosts["h1"].end(signal.SIGKILL)
-    server.wait(timeout=20)
-    for node, end in (("h0", "in order"), ("h1", "open")):
-        result = replay(str(records[node]))
-        assert result.difference is None
-        assert result.end == end
-        assert result.sent > 20
-
-
-def start_application(lab: Lab, node: str, program: str, *words: str) -> subprocess.Popen[bytes]:
-    """Starts a program and waits for its first line."""
-    process = lab.start(node, [sys.executable, "-c", program, *words])
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        assert process.stderr is not None
-        pytest.fail(process.stderr.read().decode())
-    return process
-
-
-def wait_for(true: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -227,6 +143,28 @@ def test_a_second_service_is_refused(hosts: tuple[Lab, Host, Host]) -> None:
     done = lab.run("h0", [*COMMAND, "run", "--interface", "p0"])
     assert done.returncode == 2
     assert "p0" in done.stderr
+
+
+def test_a_recording_of_a_service_is_sent_again(lab: LabMaker, tmp_path: Path) -> None:
+    """E-X01, over AF_XDP, with ways from the kernel; and of one that was killed."""
+    pair = lab(back_to_back())
+    records = {node: tmp_path / f"{node}.rec" for node in ("h0", "h1")}
+    hosts = {}
+    for node, record in records.items():
+        pair.run(node, ["ip", "neigh", "flush", "dev", "p0", "nud", "permanent"])
+        hosts[node] = Host(pair, node, tmp_path, "--record", str(record), "--record-bytes", "16MiB")
+        hosts[node].start()
+    server = start_application(pair, "h1", SERVER)
+    client = start_application(pair, "h0", CLIENT, str(pair.plan.address("h1").ipv4), "20")
+    assert client.wait(timeout=60) == 0
+    assert hosts["h0"].end(signal.SIGTERM) == 0
+    hosts["h1"].end(signal.SIGKILL)
+    server.wait(timeout=20)
+    for node, end in (("h0", "in order"), ("h1", "open")):
+        result = replay(str(records[node]))
+        assert result.difference is None
+        assert result.end == end
+        assert result.sent > 20
 
 
 def test_killed_applications_leave_nothing(hosts: tuple[Lab, Host, Host]) -> None:
