@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from ndpstack import __version__, _logs
 from ndpstack._errors import UserError
+from ndpstack._priority import REFUSED, real_time
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._controller import Controller
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
@@ -308,22 +309,29 @@ def real_plane(config: Config) -> DataPlane:
     """The data path in C, in a process that has given up what it does not need."""
     from switchd.dataplane._real import start
 
-    # Before the first thread: capabilities belong to threads.
-    drop_privileges(config.daemon.user, namespaces=uses_namespaces(config))
-    return start(config.daemon)
+    level = config.daemon.priority
+    # The thread of the data path has the priority of the one that starts it.
+    with real_time(level) if level else contextlib.nullcontext("") as found:
+        if found == REFUSED:
+            log.warning("daemon.priority: %s; give CAP_SYS_NICE or LimitRTPRIO", found)
+        # Before the first thread: capabilities belong to threads.
+        drop_privileges(config.daemon.user, namespaces=uses_namespaces(config))
+        return start(config.daemon)
 
 
-async def serve(daemon: Daemon) -> None:
-    """Runs the daemon until a signal ends it."""
+async def serve(daemon: Daemon, *, tethered: bool = False) -> None:
+    """Runs the daemon until a signal ends it, or its starter's end if it is tethered to it."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
+    if tethered:
+        loop.add_reader(sys.stdin.fileno(), daemon.stop)
     async with daemon:
         loop.add_signal_handler(signal.SIGHUP, daemon.request_reload)
         await daemon.wait()
 
 
-def run(path: Path, loaded: Loaded) -> int:
+def run(path: Path, loaded: Loaded, *, tethered: bool = False) -> int:
     """Runs the daemon."""
     configure_logs(loaded.config.daemon)
     prepare(loaded.config)
@@ -331,14 +339,14 @@ def run(path: Path, loaded: Loaded) -> int:
         import uvloop
     except ImportError:
         log.warning("uvloop is not installed: pip install 'ndpstack[switch]'; asyncio's loop it is")
-        asyncio.run(_main(path, loaded))
+        asyncio.run(_main(path, loaded, tethered))
     else:
-        uvloop.run(_main(path, loaded))
+        uvloop.run(_main(path, loaded, tethered))
     return EXIT_OK
 
 
-async def _main(path: Path, loaded: Loaded) -> None:
-    await serve(Daemon(path, loaded, real_plane))
+async def _main(path: Path, loaded: Loaded, tethered: bool) -> None:
+    await serve(Daemon(path, loaded, real_plane), tethered=tethered)
 
 
 def prepare(config: Config) -> None:
@@ -383,6 +391,11 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="say what is wrong with FILE (or that of --config), and run nothing",
     )
+    parser.add_argument(
+        "--tethered",
+        action="store_true",
+        help="end when standard input does, as it does when whoever started this is gone",
+    )
     return parser
 
 
@@ -398,7 +411,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ports = sum(len(switch.ports) for switch in plan.values())
             print(f"{path}: right; {len(plan)} switches, {ports} ports")
             return EXIT_OK
-        return run(path, loaded)
+        return run(path, loaded, tethered=arguments.tethered)
     except ConfigError as error:
         print("\n".join(error.lines), file=sys.stderr)
         return EXIT_USAGE

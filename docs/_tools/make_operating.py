@@ -17,10 +17,11 @@ from make_reference import field_docs
 
 from ndpstack.scenario import _units as units
 from ndpstack.scenario._decode import dashed
+from ndpstack.scenario._toml import inline
 from ndpstack.switch import counter_texts
 from switchd.config import _schema as schema
 from switchd.config._decode import field_types
-from switchd.config._write import inline, written_value
+from switchd.config._write import written_value
 from switchd.control import METHODS, ServerCounters
 from switchd.daemon import build_parser as daemon_parser
 from switchd.metrics import metric_names

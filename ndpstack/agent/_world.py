@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ndpstack._core import lib
+from ndpstack._priority import real_time
 from ndpstack.testbed import Lab
 from ndpstack.testbed._blueprint import blueprint
-from ndpstack.testbed._fabric import Fabric, PortName, port_names
-from ndpstack.testbed._priority import real_time
+from ndpstack.testbed._fabric import Fabric
+from ndpstack.testbed._ports import PortName, port_names
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -63,18 +64,23 @@ class World:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self._priority = stack.enter_context(real_time())
             if self.name == "netns":
                 plan = self.drawing.plan
                 self.lab = stack.enter_context(Lab(plan, scenario=self._file.name))
             self._port = port_names(self.drawing, self.lab)
             self.fabric = stack.enter_context(
                 Fabric(
-                    self._file.scenario, self.drawing, self._port, plain_packets=self._plain_packets
+                    self._file.scenario,
+                    self.drawing,
+                    self._port,
+                    plain_packets=self._plain_packets,
+                    folder=self.lab.folder if self.lab else None,
                 )
             )
             if self.lab is not None:
-                self.lab.announce()
+                self.lab.announce(self.fabric.control)
+            # Now, not before: of the switches' process only the data path is in a hurry.
+            self._priority = stack.enter_context(real_time())
             self._stack = stack.pop_all()
         return self
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ndpstack.scenario import ScenarioFile
+    from ndpstack.testbed._blueprint import Blueprint
+    from ndpstack.testbed._fabric import Fabric
+
 DETACH_SECONDS = 60.0
 """How long a lab in the background may take to be ready."""
 
@@ -85,25 +89,31 @@ def _up(arguments: argparse.Namespace) -> int:
     drawing = blueprint(file.scenario)
     with interruptible(), contextlib.ExitStack() as stack:
         lab = stack.enter_context(Lab(drawing.plan, arguments.name, scenario=file.name))
-        if not arguments.bare:
-            from ndpstack.testbed._fabric import Fabric, port_names
-            from ndpstack.testbed._priority import real_time
-
-            stack.enter_context(real_time())
-            ports = port_names(drawing, lab)
-            stack.enter_context(Fabric(file.scenario, drawing, ports))
+        fabric = None if arguments.bare else stack.enter_context(_switches(lab, file, drawing))
+        control = fabric.control if fabric else ""
         # From here on a signal is how a lab is meant to end.
         with contextlib.suppress(KeyboardInterrupt):
             if not arguments.json:
-                _explain(lab)  # before the announcement: who waits for that prints our log
-            lab.announce()
+                # before the announcement: who waits for that prints our log
+                _explain(lab, control)
+            lab.announce(control)
             if arguments.json:
                 print(json.dumps(asdict(labs()[lab.lab_id])), flush=True)
+            if fabric is not None:
+                fabric.wait()
             signal.pause()
     return Exit.OK
 
 
-def _explain(lab: Lab) -> None:
+def _switches(lab: Lab, file: ScenarioFile, drawing: Blueprint) -> Fabric:
+    """The lab's switches, which run within it."""
+    from ndpstack.testbed._fabric import Fabric
+    from ndpstack.testbed._ports import port_names
+
+    return Fabric(file.scenario, drawing, port_names(drawing, lab), folder=lab.folder)
+
+
+def _explain(lab: Lab, control: str) -> None:
     plan = lab.plan
     print(f"lab {lab.lab_id}: {len(plan.hosts)} hosts, {len(plan.switches)} switches")
     for node in plan.hosts:
@@ -111,6 +121,8 @@ def _explain(lab: Lab) -> None:
         print(f"  {node.name:<8} {own.ipv4}  {own.ipv6}  on {own.interface}")
     first = plan.hosts[0].name
     print(f"try:  ndpstack lab exec {lab.lab_id} {first} -- ping -c3 {plan.address('h1').ipv4}")
+    if control:
+        print(f"      switchctl --socket {control} show ports")
     print(f"end:  Ctrl-C, or ndpstack lab down {lab.lab_id}", flush=True)
 
 
@@ -203,18 +215,21 @@ def _status(arguments: argparse.Namespace) -> int:
         states = {name: {**asdict(state), "alive": state.alive} for name, state in known.items()}
         print(json.dumps({"labs": states, "leftovers": dead}))
         return Exit.OK
-    columns = (Column("lab"), Column("state"), Column("owner"), Column("scenario"), Column("nodes"))
+    columns = tuple(
+        map(Column, ("lab", "state", "owner", "scenario", "switchctl --socket", "nodes"))
+    )
     rows = [
         (
             state.lab,
             "left over" if state.lab in dead else "up" if state.ready else "being built",
             f"pid {state.owner}",
             state.scenario or "-",
+            state.control or "-",
             " ".join(state.nodes),
         )
         for state in known.values()
     ]
-    rows += [(name, "left over", "-", "-", "-") for name in dead if name not in known]
+    rows += [(name, "left over", "-", "-", "-", "-") for name in dead if name not in known]
     print(render(columns, rows) if rows else "no labs")
     if dead:
         print("remove what is left over with: ndpstack lab down")

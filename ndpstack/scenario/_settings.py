@@ -154,6 +154,35 @@ def _whole(number: int, divisor: int, value: object, unit: str) -> int:
     return number // divisor
 
 
+def spelled(config: Struct, struct: str) -> dict[str, object]:
+    """The struct's fields as settings: what `apply` reads back as the same struct."""
+    result: dict[str, object] = {}
+    for name, ctype in struct_fields(struct).items():
+        value = getattr(config, name)
+        if ctype.cname == _LIMIT:
+            result[name] = [f"{value.bytes}B", f"{value.packets}pkt"]
+        elif ctype.kind == "array":
+            result[name] = [_spelled_number(name, item) for item in value]
+        elif ctype.kind == "struct":
+            result[name] = spelled(value, _bare(ctype))
+        else:
+            result[name] = value if isinstance(value, bool) else _spelled_number(name, value)
+    return result
+
+
+def _spelled_number(name: str, value: int) -> object:
+    """What `_number` reads back as the value."""
+    words = name.split("_")
+    if name in CHOICES:
+        return CHOICES[name][value]
+    if "bytes" in words or name == "cutoffs":
+        return f"{value}B"
+    units = {"ns": "ns", "ps": "ps", "bps": "bit", "ppm": "ppm"}
+    if "permille" in words:
+        return f"{value * 1000}ppm"
+    return next((f"{value}{unit}" for word, unit in units.items() if word in words), value)
+
+
 def written(config: Struct, struct: str) -> dict[str, object]:
     """The struct's fields as plain values, for results and reports."""
     result: dict[str, object] = {}

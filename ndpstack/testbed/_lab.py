@@ -25,10 +25,11 @@ from ndpstack.testbed._enter import call_inside, set_up
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._offload import disable_offloads
 from ndpstack.testbed._signals import uninterrupted
-from ndpstack.testbed._state import State, labs
+from ndpstack.testbed._state import State, folder_of, labs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from ndpstack.testbed._plan import Plan
 
@@ -109,10 +110,19 @@ class Lab:
             self.down()
             raise
 
-    def announce(self) -> None:
-        """Says in `ndpstack lab status` that the lab is ready for use."""
+    @property
+    def folder(self) -> Path:
+        """Where files of the lab are while it is up."""
+        return folder_of(self.lab_id)
+
+    def announce(self, control: str = "") -> None:
+        """Says in `ndpstack lab status` that the lab is ready for use.
+
+        Args:
+            control: Path of the control socket of its switches; empty when none run.
+        """
         if self._state is not None:
-            self._state.set_ready()
+            self._state.set_ready(control)
 
     def down(self) -> None:
         """Stops the lab's processes and removes everything it made; may be called again."""

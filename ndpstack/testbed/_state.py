@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import time
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class State:
     nodes: list[str]
     scenario: str
     ready: bool = False
+    control: str = ""
+    """Path of the control socket of its switches; empty when none run."""
 
     @staticmethod
     def claim(lab_id: str, nodes: list[str], scenario: str) -> State:
@@ -64,18 +67,21 @@ class State:
             raise TestbedError(
                 f"lab {lab_id} is up already; take it down: ndpstack lab down {lab_id}"
             ) from None
+        folder_of(lab_id).mkdir(exist_ok=True)
         return state
 
     @staticmethod
     def forget(lab_id: str) -> None:
-        """Gives the name of a lab back."""
+        """Gives the name of a lab back; its files go."""
+        shutil.rmtree(folder_of(lab_id), ignore_errors=True)
         _path(lab_id).unlink(missing_ok=True)
 
-    def set_ready(self) -> None:
-        """Says that the lab is whole."""
+    def set_ready(self, control: str) -> None:
+        """Says that the lab is whole, and where its switches listen."""
         path = _path(self.lab)
         draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(self, ready=True))))
+        ready = dataclasses.replace(self, ready=True, control=control)
+        draft.write_text(json.dumps(dataclasses.asdict(ready)))
         draft.replace(path)
 
     @property
@@ -97,6 +103,11 @@ class State:
 
 def _path(lab_id: str) -> Path:
     return STATE_DIRECTORY / f"{lab_id}.json"
+
+
+def folder_of(lab_id: str) -> Path:
+    """Where files of a lab are while it is up."""
+    return STATE_DIRECTORY / lab_id
 
 
 def labs() -> dict[str, State]:

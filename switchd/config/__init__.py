@@ -24,6 +24,4 @@ from switchd.config._schema import Port as Port
 from switchd.config._schema import Profile as Profile
 from switchd.config._schema import Range as Range
 from switchd.config._schema import Switch as Switch
-from switchd.config._write import inline as inline
 from switchd.config._write import plain as plain
-from switchd.config._write import to_toml as to_toml

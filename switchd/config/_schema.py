@@ -79,6 +79,8 @@ class Daemon:
     """How long an adaptive data path polls after the last frame."""
     cpu: Annotated[int, Range(-1, 4095)] = -1
     """CPU of the data path, -1 for any."""
+    priority: Annotated[int, Range(0, 99)] = 0
+    """Real-time priority (SCHED_RR) of the data path's thread; that of an ordinary one when 0."""
 
 
 # ---- queues ----

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 from ndpstack import __version__
 from ndpstack.control import API_VERSION
 from ndpstack.scenario._decode import suggest
-from switchd.config import ConfigError, Decoder, Problems, Range, to_toml
+from ndpstack.scenario._toml import to_toml
+from switchd.config import ConfigError, Decoder, Problems, Range
 from switchd.control import _rows as rows
 from switchd.control import _views as views
 from switchd.control._server import CallError
@@ -230,6 +231,7 @@ def _views() -> None:
         ("show.ecn", rows.EcnRow, "Congestion marks by port.", views.ecn),
         ("show.phantom", rows.PhantomRow, "Phantom queues.", views.phantom),
         ("show.drops", rows.DropRow, "Every reason for a drop, what happened first.", views.drops),
+        ("show.counters", rows.CounterRow, "All that the core counts.", views.counters),
         ("show.fdb", rows.FdbRow, "Ethernet addresses.", views.fdb),
         ("show.routes", rows.RouteRow, "Routes.", views.routes),
         ("show.paths", rows.PathRow, "Paths that hosts are told.", views.paths),

@@ -204,6 +204,22 @@ class DropRow:
 
 
 @dataclass(frozen=True)
+class CounterRow:
+    """A counter of a switch or of a port, since counters were cleared."""
+
+    switch: str
+    """Its switch."""
+    port: str
+    """Its port; empty for what the switch itself counts."""
+    group: str
+    """Counter group: port, queue, phantom, faults; of a switch: switch, wire or fdb."""
+    counter: str
+    """Its name."""
+    value: int
+    """How often, or how much."""
+
+
+@dataclass(frozen=True)
 class FdbRow:
     """An Ethernet address that a switch knows."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from switchd.config import BUILT_IN, Config, inline, plain
+from ndpstack.scenario._toml import inline
+from switchd.config import BUILT_IN, Config, plain
 from switchd.control import _rows as rows
 from switchd.plan import EFFECTS, PROFILES
 
@@ -237,6 +238,23 @@ def drops(controller: Controller) -> list[rows.DropRow]:
         for port, of_port in reading.ports.items():
             collect(f"{name}/{port}", of_port.counters)
     return sorted(found, key=lambda row: -row.frames)
+
+
+def counters(controller: Controller) -> list[rows.CounterRow]:
+    """`show counters`: all that the core counts."""
+    found: list[rows.CounterRow] = []
+    for name in list(controller.manager.live):
+        reading = controller.reading(name)
+        tables = {"": reading.counters} | {
+            port: of_port.counters for port, of_port in reading.ports.items()
+        }
+        found += [
+            rows.CounterRow(name, port, group, counter, value)
+            for port, table in tables.items()
+            for group, values in table.items()
+            for counter, value in values.items()
+        ]
+    return found
 
 
 def fdb(controller: Controller) -> list[rows.FdbRow]:

@@ -39,6 +39,7 @@ VIEWS = {
     "ecn": "congestion marks",
     "phantom": "phantom queues",
     "drops": "every reason for a drop, what happened first",
+    "counters": "all that the data path counts",
     "fdb": "Ethernet addresses",
     "routes": "routes",
     "paths": "paths that hosts are told",

@@ -9,17 +9,21 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from ndpstack._priority import REFUSED, real_time
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
-from ndpstack.testbed import labs, leftovers, why_unavailable
+from ndpstack.control import Client
+from ndpstack.testbed import labs, leftovers, namespace_of, why_unavailable
+from ndpstack.testbed._state import STATE_DIRECTORY
+from switchd.switchctl import main as switchctl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
 
@@ -75,6 +79,71 @@ def test_hosts_of_a_lab_reach_each_other_through_its_switches(
     assert "8 namespaces removed" in capfd.readouterr().out
     assert name not in labs()
     assert not state.alive
+
+
+def test_the_switches_of_a_lab_are_a_switchd(
+    scenario: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach"]) == Exit.OK
+    control = labs()[name].control
+    assert f"switchctl --socket {control} show ports" in capfd.readouterr().out
+    assert main(["lab", "status"]) == Exit.OK
+    assert control in capfd.readouterr().out
+    assert switchctl(["--socket", control, "-o", "json", "show", "ports"]) == 0
+    ports = json.loads(capfd.readouterr().out)["ports"]
+    assert {row["switch"] for row in ports} == {"edge0", "edge1", "agg0", "agg1"}
+    assert {row["state"] for row in ports} == {"up"}
+    # A cable that is pulled takes its ports out of use, and comes back.
+    for state in ("down", "up"):
+        argv = ["nsenter", f"--net=/run/netns/{namespace_of(name, 'edge0')}", "ip", "link", "set"]
+        subprocess.run([*argv, "p2", state], check=True)
+        with Client(control) as client:
+            while port_states(client)["edge0", "p2"] != state:
+                time.sleep(0.01)
+    assert main(["lab", "down", name]) == Exit.OK
+    assert not Path(control).exists()
+
+
+def port_states(client: Client) -> dict[tuple[str, str], str]:
+    shown = cast("list[dict[str, str]]", client.call("show.ports"))
+    return {(row["switch"], row["port"]): row["state"] for row in shown}
+
+
+def daemon_of(control: str) -> int:
+    """The process that listens there."""
+    with Client(control) as client:
+        return cast("dict[str, int]", client.call("show.status"))["pid"]
+
+
+def wait_for_end(pid: int) -> None:
+    while Path(f"/proc/{pid}").exists():
+        time.sleep(0.01)
+
+
+def test_its_switchd_ends_with_its_owner(scenario: str, name: str) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach"]) == Exit.OK
+    daemon = daemon_of(labs()[name].control)
+    with real_time() as words:
+        allowed = words != REFUSED
+    tasks = Path(f"/proc/{daemon}/task").iterdir()
+    classes = [os.sched_getscheduler(int(task.name)) for task in tasks]
+    assert classes.count(os.SCHED_RR) == allowed, "the data path's thread, and no other"
+    os.kill(labs()[name].owner, signal.SIGKILL)
+    wait_for_end(daemon)
+    assert name in leftovers()
+
+
+def test_a_lab_ends_with_its_switchd(scenario: str, name: str) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach"]) == Exit.OK
+    state = labs()[name]
+    os.kill(daemon_of(state.control), signal.SIGKILL)
+    while state.alive:
+        time.sleep(0.01)
+    assert name not in labs()
+    assert name not in leftovers()
+    log = STATE_DIRECTORY / f"{name}.log"
+    assert "switchd ended by itself with -9" in log.read_text()
+    log.unlink()
 
 
 def test_what_kill_9_left_is_shown_and_removed(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ndpstack.scenario._toml import to_toml
 from switchd.config import (
     BUILT_IN,
     Config,
@@ -19,7 +20,6 @@ from switchd.config import (
     load,
     merge,
     plain,
-    to_toml,
 )
 from switchd.plan import PROFILES, build_plan
 

@@ -1,4 +1,4 @@
-"""Real-time priority for the threads of a testbed: other programs must not show in its figures."""
+"""Real-time priority for threads whose lateness would show in figures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 LEVEL = 1
 """The lowest of the real-time priorities: above everything ordinary, below the kernel's own."""
 
+REFUSED = "ordinary priority: no permission for real time, so other programs show in times"
+
 
 @contextlib.contextmanager
-def real_time() -> Iterator[str]:
+def real_time(level: int = LEVEL) -> Iterator[str]:
     """Within it this thread, and each that it starts, runs before ordinary ones.
 
     Yields:
@@ -22,9 +24,9 @@ def real_time() -> Iterator[str]:
     """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(LEVEL))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(level))
     except PermissionError:
-        yield "ordinary priority: no permission for real time, so other programs show in times"
+        yield REFUSED
         return
     try:
         yield "real-time priority"

@@ -1,0 +1,161 @@
+"""The switches of a blueprint as a configuration of switchd."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ndpstack._priority import LEVEL
+from ndpstack.scenario._decode import Place
+from ndpstack.scenario._disciplines import discipline
+from ndpstack.scenario._protocols import protocol
+from ndpstack.scenario._schema import Queue
+from ndpstack.scenario._settings import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ndpstack.scenario import Scenario
+    from ndpstack.scenario._toml import Table
+    from ndpstack.testbed._blueprint import Blueprint, Route, SwitchPort
+    from ndpstack.testbed._ports import PortName
+
+PACKETS = 8192
+"""Buffers of a switch."""
+
+FRAME_BYTES_ABOVE_MTU = 22
+"""Ethernet header and two VLAN tags."""
+
+CATCH_UP = "10ms"
+"""Lost time that a port makes up for: threads pause for milliseconds on shared machines."""
+
+SPINNING_CPUS_MIN = 4
+"""With fewer, what the switches' thread spins away is what hosts need."""
+
+LAST_HOP = "edge-down"
+"""The tier of ports that lead to hosts."""
+
+SOCKET = "switchd.sock"
+
+_PLACE = Place("scenario") / "switch" / "queue"
+
+_MODES = {
+    "source": "path",
+    "random": "random",
+    "round-robin": "round-robin",
+    "flow": "flow",
+}
+
+
+def switchd_settings(
+    scenario: Scenario,
+    drawing: Blueprint,
+    port: Callable[[str, str], PortName],
+    *,
+    plain_packets: int = 0,
+) -> Table:
+    """The configuration, as a TOML table.
+
+    Args:
+        scenario: Disciplines, routes and rates.
+        drawing: Switches, their ports and routes.
+        port: How the port of a node is opened.
+        plain_packets: Above 0: switches as TCP knows them, that each flow crosses by one way and
+            whose ports drop what exceeds so many packets.
+    """
+    return _Writer(scenario, drawing, port, plain_packets).table()
+
+
+class _Writer:
+    def __init__(
+        self,
+        scenario: Scenario,
+        drawing: Blueprint,
+        port: Callable[[str, str], PortName],
+        plain_packets: int,
+    ) -> None:
+        self._scenario, self._drawing, self._port = scenario, drawing, port
+        self._mtu = drawing.plan.links[0].mtu
+        self._mode = "flow" if plain_packets else _MODES[scenario.switch.route]
+        plain = Queue(discipline="droptail", settings={"limit": f"{plain_packets}pkt"})
+        tiers = {str(tier): queue for tier, queue in scenario.switch.ports.items()}
+        self._tiers = {} if plain_packets else tiers
+        self._queue = plain if plain_packets else scenario.switch.queue
+        self._profiles: dict[str, object] = {}
+
+    def table(self) -> Table:
+        nodes = self._drawing.plan.switches
+        switches = {node.name: self._switch(index, node.name) for index, node in enumerate(nodes)}
+        return {"daemon": self._daemon(), "profile": self._profiles, "switch": switches}
+
+    def _daemon(self) -> Table:
+        found: Table = {"control": SOCKET, "metrics": "", "captures": ".", "priority": LEVEL}
+        if len(os.sched_getaffinity(0)) < SPINNING_CPUS_MIN:
+            found["spin"] = "0ns"
+        return found
+
+    def _switch(self, index: int, name: str) -> Table:
+        groups: dict[Route, str] = {}
+        addresses = [
+            {"mac": self._port(host, "p0").mac.hex(":"), "to": self._target(route, groups)}
+            for host, route in self._drawing.routes[name].items()
+        ]
+        return {
+            "forwarding": "static",
+            "packets": PACKETS,
+            "frame": f"{self._mtu + FRAME_BYTES_ABOVE_MTU}B",
+            "addresses": 1024,
+            "seed": self._scenario.seed * 1_000_003 + index,
+            "port": {
+                port: self._port_table(name, port) for port, _ in self._drawing.plan.ports(name)
+            },
+            "group": {
+                group: {"ports": list(route.ports), "mode": self._mode, "divisor": route.divisor}
+                for route, group in groups.items()
+            },
+            "address": addresses,
+        }
+
+    def _target(self, route: Route, groups: dict[Route, str]) -> str:
+        """Port or group that a route leads to."""
+        if len(route.ports) == 1:
+            return route.ports[0]
+        return groups.setdefault(route, f"group{len(groups)}")
+
+    def _port_table(self, switch: str, name: str) -> Table:
+        leads_to = self._drawing.ports[switch, name]
+        queue = self._tiers.get(leads_to.tier, self._queue)
+        found: Table = {
+            **self._port(switch, name).keys(self._mtu),
+            "rate": f"{leads_to.rate_bps}bit",
+            "catch-up": CATCH_UP,
+            "role": "host" if leads_to.tier == LAST_HOP else "fabric",
+            "profile": self._profile(leads_to, queue),
+            "floods": leads_to.on_tree,
+        }
+        if queue.phantom is not None:
+            found["phantom"] = {
+                "rate": f"{leads_to.rate_bps * queue.phantom.drain // 10**6}bit",
+                "threshold": f"{queue.phantom.threshold}B",
+                "quantum": f"{queue.phantom.quantum}ps",
+            }
+        return found
+
+    def _profile(self, leads_to: SwitchPort, queue: Queue) -> str:
+        """The name of the discipline of ports like this one."""
+        name = leads_to.tier if leads_to.tier in self._tiers else "fabric"
+        if name not in self._profiles:
+            found = discipline(queue, _PLACE)
+            config = found.configure(queue, self._packet_bytes(), _PLACE)
+            settings = spelled(config, found.struct)
+            settings.pop("last_hop", None)  # The port's role says it.
+            dashed = {key.replace("_", "-"): value for key, value in settings.items()}
+            self._profiles[name] = {"discipline": queue.discipline, **dashed}
+        return name
+
+    def _packet_bytes(self) -> int:
+        place, rate = Place("scenario"), self._scenario.topology.rate
+        return max(
+            protocol(name, place).configure(table, rate, place).sizes.packet_bytes
+            for name, table in self._scenario.transport.items()
+        )
