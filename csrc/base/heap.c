@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define ARITY 4
-
 size_t nd_heap_bytes(uint32_t limit)
 {
 	return (size_t)limit * (sizeof(struct nd_heap_item) + sizeof(uint32_t));
@@ -35,7 +33,7 @@ static void place(struct nd_heap *heap, uint32_t at, struct nd_heap_item item)
 static void sift_up(struct nd_heap *heap, uint32_t at, struct nd_heap_item item)
 {
 	while (at > 0) {
-		uint32_t parent = (at - 1) / ARITY;
+		uint32_t parent = (at - 1) / ND_HEAP_ARITY;
 
 		if (!before(&item, &heap->items[parent]))
 			break;
@@ -48,8 +46,8 @@ static void sift_up(struct nd_heap *heap, uint32_t at, struct nd_heap_item item)
 static void sift_down(struct nd_heap *heap, uint32_t at, struct nd_heap_item item)
 {
 	for (;;) {
-		uint32_t first = at * ARITY + 1;
-		uint32_t last = nd_min_u32(first + ARITY, heap->count);
+		uint32_t first = at * ND_HEAP_ARITY + 1;
+		uint32_t last = nd_min_u32(first + ND_HEAP_ARITY, heap->count);
 		uint32_t best = first;
 
 		if (first >= heap->count)
@@ -66,13 +64,11 @@ static void sift_down(struct nd_heap *heap, uint32_t at, struct nd_heap_item ite
 	place(heap, at, item);
 }
 
-void nd_heap_set(struct nd_heap *heap, uint32_t id, uint64_t key)
+void nd_heap_sift(struct nd_heap *heap, uint32_t id, uint64_t key)
 {
 	struct nd_heap_item item = { .key = key, .id = id };
-	uint32_t at;
+	uint32_t at = heap->position[id];
 
-	nd_assert(id < heap->limit);
-	at = heap->position[id];
 	if (at == ND_NONE) {
 		sift_up(heap, heap->count++, item);
 	} else if (key < heap->items[at].key) {
@@ -82,20 +78,12 @@ void nd_heap_set(struct nd_heap *heap, uint32_t id, uint64_t key)
 	}
 }
 
-void nd_heap_remove(struct nd_heap *heap, uint32_t id)
+/* The last item, already off the count, goes to the hole. */
+void nd_heap_refill(struct nd_heap *heap, uint32_t at)
 {
-	struct nd_heap_item last;
-	uint32_t at;
+	struct nd_heap_item last = heap->items[heap->count];
 
-	nd_assert(id < heap->limit);
-	at = heap->position[id];
-	if (at == ND_NONE)
-		return;
-	heap->position[id] = ND_NONE;
-	last = heap->items[--heap->count];
-	if (at == heap->count)
-		return;
-	if (at > 0 && before(&last, &heap->items[(at - 1) / ARITY]))
+	if (at > 0 && before(&last, &heap->items[(at - 1) / ND_HEAP_ARITY]))
 		sift_up(heap, at, last);
 	else
 		sift_down(heap, at, last);

@@ -25,11 +25,47 @@ struct nd_heap {
 size_t nd_heap_bytes(uint32_t limit);
 void nd_heap_init(struct nd_heap *heap, void *memory, uint32_t limit);
 
-/* Puts id at key, moving it when it is there already. */
-void nd_heap_set(struct nd_heap *heap, uint32_t id, uint64_t key);
+#define ND_HEAP_ARITY 4
+
+/* The general cases of nd_heap_set() and nd_heap_remove(), which are called instead. */
+void nd_heap_sift(struct nd_heap *heap, uint32_t id, uint64_t key);
+void nd_heap_refill(struct nd_heap *heap, uint32_t at);
+
+/*
+ * Puts id at key, moving it when it is there already. What comes last, as most timers do, stays
+ * there; so does what is first and gets smaller, as a message does of which packets are sent.
+ */
+static inline void nd_heap_set(struct nd_heap *heap, uint32_t id, uint64_t key)
+{
+	uint32_t last = heap->count;
+	uint32_t at;
+
+	nd_assert(id < heap->limit);
+	at = heap->position[id];
+	if (at == ND_NONE && (!last || key > heap->items[(last - 1) / ND_HEAP_ARITY].key)) {
+		heap->items[last] = (struct nd_heap_item){ .key = key, .id = id };
+		heap->position[id] = last;
+		heap->count++;
+	} else if (at == 0 && key <= heap->items[0].key) {
+		heap->items[0].key = key;
+	} else {
+		nd_heap_sift(heap, id, key);
+	}
+}
 
 /* Takes id out; nothing happens when it is not there. */
-void nd_heap_remove(struct nd_heap *heap, uint32_t id);
+static inline void nd_heap_remove(struct nd_heap *heap, uint32_t id)
+{
+	uint32_t at;
+
+	nd_assert(id < heap->limit);
+	at = heap->position[id];
+	if (at == ND_NONE)
+		return;
+	heap->position[id] = ND_NONE;
+	if (at != --heap->count)
+		nd_heap_refill(heap, at);
+}
 
 static inline bool nd_heap_has(const struct nd_heap *heap, uint32_t id)
 {

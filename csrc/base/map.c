@@ -25,28 +25,10 @@ void nd_map_init(struct nd_map *map, void *memory, uint32_t limit, uint64_t salt
 		.mask = slot_count(limit) - 1,
 		.limit = limit,
 		.salt = salt,
+		.factor = nd_mix64(salt) | 1,
 	};
 	for (uint32_t i = 0; i <= map->mask; i++)
 		map->slots[i] = (struct nd_map_slot){ .value = ND_NONE };
-}
-
-static uint32_t home_of(const struct nd_map *map, uint64_t key)
-{
-	return (uint32_t)nd_mix64(key ^ map->salt) & map->mask;
-}
-
-bool nd_map_set(struct nd_map *map, uint64_t key, uint32_t value)
-{
-	struct nd_map_slot *slot = nd_map_slot_of(map, key);
-
-	nd_assert(value != ND_NONE);
-	if (slot->value == ND_NONE) {
-		if (map->count == map->limit)
-			return false;
-		map->count++;
-	}
-	*slot = (struct nd_map_slot){ .key = key, .value = value };
-	return true;
 }
 
 uint32_t nd_map_remove(struct nd_map *map, uint64_t key)
@@ -58,7 +40,7 @@ uint32_t nd_map_remove(struct nd_map *map, uint64_t key)
 		return ND_NONE;
 	for (uint32_t at = (hole + 1) & map->mask; map->slots[at].value != ND_NONE;
 	     at = (at + 1) & map->mask) {
-		uint32_t home = home_of(map, map->slots[at].key);
+		uint32_t home = nd_map_home(map, map->slots[at].key);
 
 		/* Move back what may live at the hole: its home is not in (hole, at]. */
 		if (((at - home) & map->mask) >= ((at - hole) & map->mask)) {

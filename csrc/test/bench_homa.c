@@ -56,7 +56,7 @@ static void boot(bool bytes)
 
 static bool move(uint32_t from, enum nd_class class, nd_ns now)
 {
-	struct nd_packet packet;
+	static struct nd_packet packet;
 
 	if (!nd_homa_ops.transmit(ends[from], &packet, class, now))
 		return false;

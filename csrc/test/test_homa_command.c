@@ -73,6 +73,24 @@ TEST(do_request__ids)
 	CHECK_EQ(packet.homa.source_port, 0x9001);
 }
 
+/* An id whose place in the table of clients is taken is left out; no other id is. */
+TEST(nd_homa_rpc_request__leaves_out_a_taken_place)
+{
+	struct nd_homa_config config = hand_defaults();
+	static const uint64_t ids[] = { 4, 6, 8, 12, 14, 16, 20 };
+
+	config.rpcs_max = config.server_rpcs_max = config.peer_rpcs_max = 2; /* four places */
+	hand_start(&config, false);
+	CHECK_EQ(hand_request(2, 10), 2);
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(ids); i++) {
+		CHECK_EQ(hand_request(2, 10), ids[i]);
+		CHECK_STR(nd_homa_ops.audit(hand) ? nd_homa_ops.audit(hand) : "", "");
+		CHECK_EQ(hand_cancel(2, ids[i]), 0);
+		CHECK_EQ(hand_event().id, ids[i]);
+	}
+	CHECK_EQ(hand_cancel(2, 2), 0);
+}
+
 TEST(do_request__limit_of_rpcs)
 {
 	hand_start_default();

@@ -8,8 +8,8 @@ ND_COUNTERS_TABLE(nd_homa_counters, "homa", ND_HOMA_COUNTERS);
 
 /* Offsets of the parts in the endpoint's memory. */
 struct layout {
-	size_t rpcs, rpc_map, peers, peer_map, ports, gaps, timers, ready, ready_oldest, waiting;
-	size_t starved, replies, done, done_map, total;
+	size_t rpcs, clients, known, peers, peer_map, ports, gaps, timers, ready, ready_oldest, waiting;
+	size_t starved, replies, done, total;
 };
 
 static size_t take(size_t *at, size_t bytes)
@@ -20,6 +20,17 @@ static size_t take(size_t *at, size_t bytes)
 	return offset;
 }
 
+/* At least half of the places stay free, see homa_rpc.c. */
+static uint32_t client_places(const struct nd_homa_config *config)
+{
+	return nd_power_of_two_u32(2 * config->rpcs_max);
+}
+
+static uint32_t known_max(const struct nd_homa_config *config)
+{
+	return config->server_rpcs_max + config->done_max;
+}
+
 static struct layout lay_out(const struct nd_homa_config *config)
 {
 	struct layout l;
@@ -27,7 +38,8 @@ static struct layout lay_out(const struct nd_homa_config *config)
 
 	take(&at, sizeof(struct nd_homa));
 	l.rpcs = take(&at, nd_pool_bytes(config->rpcs_max, sizeof(struct nd_homa_rpc)));
-	l.rpc_map = take(&at, nd_map_bytes(config->rpcs_max));
+	l.clients = take(&at, client_places(config) * sizeof(uint32_t));
+	l.known = take(&at, nd_map_bytes(known_max(config)));
 	l.peers = take(&at, nd_pool_bytes(config->peers_max, sizeof(struct nd_homa_peer)));
 	l.peer_map = take(&at, nd_map_bytes(config->peers_max));
 	l.ports = take(&at, nd_map_bytes(config->ports_max));
@@ -39,7 +51,6 @@ static struct layout lay_out(const struct nd_homa_config *config)
 	l.starved = take(&at, config->apps_max * sizeof(struct nd_homa_list));
 	l.replies = take(&at, config->replies_max * sizeof(struct nd_homa_reply));
 	l.done = take(&at, config->done_max * sizeof(struct nd_homa_done));
-	l.done_map = take(&at, nd_map_bytes(config->done_max));
 	l.total = at;
 	return l;
 }
@@ -55,7 +66,10 @@ static void init_parts(struct nd_homa *homa, uint8_t *base, uint64_t salt)
 	struct layout l = lay_out(config);
 
 	nd_pool_init(&homa->rpcs, base + l.rpcs, config->rpcs_max, sizeof(struct nd_homa_rpc));
-	nd_map_init(&homa->rpc_map, base + l.rpc_map, config->rpcs_max, salt);
+	homa->clients = (uint32_t *)(void *)(base + l.clients);
+	homa->client_mask = client_places(config) - 1;
+	memset(homa->clients, 0xff, client_places(config) * sizeof(uint32_t));
+	nd_map_init(&homa->known, base + l.known, known_max(config), salt);
 	nd_pool_init(&homa->peers, base + l.peers, config->peers_max, sizeof(struct nd_homa_peer));
 	nd_map_init(&homa->peer_map, base + l.peer_map, config->peers_max, salt);
 	nd_map_init(&homa->ports, base + l.ports, config->ports_max, salt);
@@ -67,7 +81,6 @@ static void init_parts(struct nd_homa *homa, uint8_t *base, uint64_t salt)
 	homa->starved = (struct nd_homa_list *)(void *)(base + l.starved);
 	homa->replies = (struct nd_homa_reply *)(void *)(base + l.replies);
 	homa->done = (struct nd_homa_done *)(void *)(base + l.done);
-	nd_map_init(&homa->done_map, base + l.done_map, config->done_max, salt);
 	for (uint32_t kind = 0; kind < LIST_KINDS; kind++)
 		homa->lists[kind] = (struct nd_homa_list){ ND_NONE, ND_NONE };
 	for (uint32_t app = 0; app < config->apps_max; app++)
@@ -108,7 +121,10 @@ static bool transmit(void *endpoint, struct nd_packet *packet, enum nd_class cla
 	if (class == ND_CLASS_CONTROL)
 		return (homa->lists[LIST_CONTROL].first != ND_NONE || homa->reply_count) &&
 		       nd_homa_transmit_control(homa, packet);
-	return homa->ready.count && nd_homa_transmit_data(homa, packet, now);
+	if (!homa->ready.count)
+		return false;
+	nd_homa_transmit_data(homa, packet, now);
+	return true;
 }
 
 static nd_ns deadline(const void *endpoint)

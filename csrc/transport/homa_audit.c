@@ -81,6 +81,16 @@ static const char *audit_out(const struct nd_homa *homa, const struct nd_homa_rp
 	return NULL;
 }
 
+/* A client's until it is freed, a server's until it ends. */
+static bool is_found(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	uint32_t handle = nd_homa_peer_at(homa, rpc->peer)->handle;
+
+	if (!nd_homa_is_server(rpc))
+		return *nd_homa_client_place(homa, rpc->id) == rpc->index;
+	return rpc->state == ND_HOMA_CLOSED || nd_homa_rpc_find(homa, handle, rpc->id) == rpc;
+}
+
 static const char *audit_rpc(const struct nd_homa *homa, uint32_t index, struct totals *totals)
 {
 	const struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, index);
@@ -93,6 +103,7 @@ static const char *audit_rpc(const struct nd_homa *homa, uint32_t index, struct 
 	WRONG_WHEN(closed && (rpc->control || timed), "a closed RPC is still on the wire");
 	WRONG_WHEN(!closed && rpc->state != ND_HOMA_SERVICE && !timed, "a live RPC has no timer");
 	WRONG_WHEN(rpc->app >= homa->config.apps_max, "an RPC of no application");
+	WRONG_WHEN(!is_found(homa, rpc), "an RPC is not found by its id");
 	totals->clients += !closed && !nd_homa_is_server(rpc);
 	totals->servers += !closed && nd_homa_is_server(rpc);
 	totals->control += rpc->control != 0;
@@ -143,6 +154,9 @@ static const char *audit_totals(const struct nd_homa *homa, const struct totals 
 	WRONG_WHEN(totals->gaps != homa->gaps.used, "gaps leaked");
 	WRONG_WHEN(totals->control != list_length(homa, LIST_CONTROL), "the control list is wrong");
 	WRONG_WHEN(totals->events != list_length(homa, LIST_EVENTS), "the event list is wrong");
+	WRONG_WHEN(homa->known.count < homa->server_rpcs ||
+			   homa->known.count > homa->server_rpcs + homa->done_count,
+		   "more requests are known than are open or ended");
 	WRONG_WHEN(homa->done_count > homa->config.done_max ||
 			   homa->reply_count > homa->config.replies_max, "a ring is over its limit");
 	return NULL;

@@ -47,14 +47,12 @@ static nd_ns deadline_of(const struct nd_command *command)
 static struct nd_homa_rpc *create_request(struct nd_homa *homa, struct nd_homa_peer *peer,
 					  nd_ns now)
 {
-	struct nd_homa_rpc *rpc = nd_homa_rpc_create(homa, peer, homa->next_id, now);
+	struct nd_homa_rpc *rpc = nd_homa_rpc_request(homa, peer, now);
 
 	if (!rpc) {
 		homa->counters.submits_refused++;
 		return NULL;
 	}
-	homa->next_id += 2;
-	rpc->state = ND_HOMA_OUTGOING;
 	if (homa->config.incast_rpcs && homa->client_rpcs > homa->config.incast_rpcs) {
 		rpc->flags |= RPC_INCAST;
 		homa->counters.incast_flagged++;

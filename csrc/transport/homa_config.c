@@ -74,7 +74,7 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.gaps_max = 8192,
 		.message_gaps_max = 256,
 		.replies_max = 1024,
-		.done_max = 32768,
+		.done_max = 30720,
 	};
 }
 

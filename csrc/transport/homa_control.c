@@ -21,20 +21,6 @@ void nd_homa_reply(struct nd_homa *homa, const struct nd_homa_reply *reply)
 	homa->reply_count++;
 }
 
-void nd_homa_packet_start(struct nd_homa *homa, struct nd_packet *packet, uint32_t target,
-			  uint64_t id, uint8_t type)
-{
-	*packet = (struct nd_packet){
-		.next = ND_NONE,
-		.source = homa->setup.self,
-		.target = target,
-		.flow = (uint16_t)(nd_mix64(id ^ (uint64_t)target << 32) >> 48),
-		.protocol = ND_PROTO_HOMA,
-		.type = type,
-		.homa = { .sender_id = id, .speaker = ND_HOMA_SPEAKER },
-	};
-}
-
 static void finish_control(struct nd_homa *homa, struct nd_packet *packet)
 {
 	packet->marks |= ND_MARK_CONTROL;

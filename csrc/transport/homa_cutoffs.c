@@ -13,16 +13,6 @@
 /* HomaModule compares cutoffs as signed integers. */
 #define CUTOFF_ALL INT32_MAX
 
-uint32_t nd_homa_cutoffs_bin(uint32_t bytes)
-{
-	uint32_t top;
-
-	if (bytes < 8)
-		return bytes;
-	top = 31 - (uint32_t)__builtin_clz(bytes);
-	return (top - 2) * 8 + (bytes >> (top - 3) & 7);
-}
-
 uint32_t nd_homa_cutoffs_bin_top(uint32_t bin)
 {
 	uint32_t shift;

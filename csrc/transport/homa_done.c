@@ -3,9 +3,10 @@
  * Memory of ended RPCs, so that a late duplicate of a request is never executed again.
  *
  * DESIGN NOTES
- * 1. A ring of the last done_max ids of all clients together, and a map to find them. An entry
- *    counts for done_ns, which is longer than a packet can live. A per-client bitmap would not do:
- *    ids are unique per client host, so one server sees a thin and uneven sample of them.
+ * 1. A ring of the last done_max ids of all clients together, found by the map that has the open
+ *    RPCs, too: an RPC that ends changes its entry there, and a new one asks once. An entry counts
+ *    for done_ns, which is longer than a packet can live. A per-client bitmap would not do: ids are
+ *    unique per client host, so one server sees a thin and uneven sample of them.
  * 2. When the ring is full its oldest entry makes room. If that one still counted, the client's
  *    floor rises to its id: unknown ids up to the floor are refused from then on, for done_ns.
  *    What may have run is refused, never run again.
@@ -17,14 +18,14 @@
 /* A client cannot have this many ids on their way. */
 #define FLOOR_REACH (UINT64_C(1) << 32)
 
-bool nd_homa_done_has(const struct nd_homa *homa, uint32_t handle, uint64_t id, nd_ns now)
+bool nd_homa_done_is(const struct nd_homa *homa, uint32_t known, uint32_t handle, uint64_t id,
+		     nd_ns now)
 {
-	uint32_t at = nd_map_get(&homa->done_map, nd_homa_key(homa, handle, id));
 	const struct nd_homa_done *done;
 
-	if (at == ND_NONE)
+	if (known == ND_NONE || !(known & ND_HOMA_ENDED))
 		return false;
-	done = &homa->done[at];
+	done = &homa->done[known ^ ND_HOMA_ENDED];
 	return done->id == id && done->peer == handle && now - done->at <= homa->config.done_ns;
 }
 
@@ -39,8 +40,8 @@ static void forget_oldest(struct nd_homa *homa, nd_ns now)
 {
 	struct nd_homa_done *done = &homa->done[homa->done_first];
 
-	if (nd_map_get(&homa->done_map, done->key) == homa->done_first)
-		nd_map_remove(&homa->done_map, done->key);
+	if (nd_map_get(&homa->known, done->key) == (homa->done_first | ND_HOMA_ENDED))
+		nd_map_remove(&homa->known, done->key);
 	if (now - done->at <= homa->config.done_ns) {
 		struct nd_homa_peer *peer = nd_homa_peer_find(homa, done->peer);
 
@@ -60,8 +61,6 @@ void nd_homa_done_add(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t 
 {
 	uint32_t at;
 
-	if (homa->config.at_least_once)
-		return;
 	if (homa->done_count == homa->config.done_max)
 		forget_oldest(homa, now);
 	at = homa->done_first + homa->done_count;
@@ -75,5 +74,5 @@ void nd_homa_done_add(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t 
 	};
 	homa->done_count++;
 	peer->done_at = now;
-	nd_map_set(&homa->done_map, homa->done[at].key, at);
+	nd_map_set(&homa->known, homa->done[at].key, at | ND_HOMA_ENDED);
 }

@@ -306,12 +306,9 @@ void nd_homa_grant_update(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	}
 }
 
-void nd_homa_grant_remove(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+void nd_homa_grant_leave(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	if (rpc->order.key != ND_NEVER) {
+	if (rpc->order.key != ND_NEVER)
 		leave(homa, rpc);
-		nd_homa_grant_run(homa);
-	} else if (homa->stalled) {
-		nd_homa_grant_run(homa);
-	}
+	nd_homa_grant_run(homa);
 }

@@ -8,8 +8,6 @@
  */
 #include "transport/homa_internal.h"
 
-#include <string.h>
-
 static struct nd_homa_gap *gap_at(const struct nd_homa *homa, uint32_t index)
 {
 	return nd_pool_at(&homa->gaps, index);
@@ -55,13 +53,6 @@ void nd_homa_in_feed(struct nd_homa *homa, uint16_t app)
 		nd_homa_control_want(homa, rpc, CONTROL_RESEND);
 		nd_homa_grant_update(homa, rpc);
 	}
-}
-
-static void keep(const struct nd_homa_rpc *rpc, uint32_t start, uint32_t end, uint32_t offset,
-		 const uint8_t *payload)
-{
-	if (rpc->in.memory && payload)
-		memcpy(rpc->in.memory + start, payload + (start - offset), end - start);
 }
 
 /* A new gap at *link, before what was there; false when a limit is reached. */
@@ -127,7 +118,7 @@ static uint32_t fill_gaps(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_
 				homa->counters.gaps_refused++;
 				break;
 			}
-			keep(rpc, from, to, offset, payload);
+			nd_homa_in_keep(rpc, from, to, offset, payload);
 			added += to - from;
 		}
 		if (*link == index)
@@ -146,8 +137,8 @@ static void go_gapless(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	rpc->flags |= RPC_GAPLESS;
 }
 
-uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t offset,
-			uint32_t bytes, const uint8_t *payload)
+uint32_t nd_homa_in_insert(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t offset,
+			   uint32_t bytes, const uint8_t *payload)
 {
 	uint32_t end = offset + bytes;
 	uint32_t added = 0;
@@ -171,7 +162,7 @@ uint32_t nd_homa_in_add(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t 
 	if (end > rpc->in.end) {
 		uint32_t from = nd_max_u32(offset, rpc->in.end);
 
-		keep(rpc, from, end, offset, payload);
+		nd_homa_in_keep(rpc, from, end, offset, payload);
 		added += end - from;
 		rpc->in.end = end;
 	}
@@ -202,8 +193,7 @@ void nd_homa_in_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 		remove_gap(homa, rpc, &rpc->in.gaps);
 	if (rpc->in.counted)
 		nd_homa_in_account(homa, rpc);
-	if (rpc->order.key != ND_NEVER || homa->stalled)
-		nd_homa_grant_remove(homa, rpc);
+	nd_homa_grant_remove(homa, rpc);
 	if (rpc->in.memory && !(rpc->flags & RPC_LEASED)) {
 		uint8_t *memory = rpc->in.memory;
 

@@ -27,10 +27,8 @@ static void link_newest(struct nd_homa *homa, struct nd_homa_peer *peer)
 	homa->newest_peer = index;
 }
 
-void nd_homa_peer_use(struct nd_homa *homa, struct nd_homa_peer *peer)
+void nd_homa_peer_renew(struct nd_homa *homa, struct nd_homa_peer *peer)
 {
-	if (peer->newer == ND_NONE)
-		return;
 	unlink_peer(homa, peer);
 	link_newest(homa, peer);
 }
@@ -65,14 +63,11 @@ static bool evict(struct nd_homa *homa, nd_ns now)
 	return false;
 }
 
-struct nd_homa_peer *nd_homa_peer_get(struct nd_homa *homa, uint32_t handle, nd_ns now)
+struct nd_homa_peer *nd_homa_peer_make(struct nd_homa *homa, uint32_t handle, nd_ns now)
 {
-	struct nd_homa_peer *peer = nd_homa_peer_find(homa, handle);
-	uint32_t index;
+	uint32_t index = nd_pool_get(&homa->peers);
+	struct nd_homa_peer *peer;
 
-	if (peer)
-		return peer;
-	index = nd_pool_get(&homa->peers);
 	if (index == ND_NONE && evict(homa, now))
 		index = nd_pool_get(&homa->peers);
 	if (index == ND_NONE) {

@@ -225,8 +225,8 @@ static void client_ended(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 {
 	bool delivered = rpc->flags & RPC_DELIVERED;
 
-	if (!delivered)
-		nd_homa_done_add(homa, nd_homa_peer_at(homa, rpc->peer), rpc->id, now);
+	if (!homa->config.at_least_once)
+		rpc->flags |= RPC_REMEMBER;
 	homa->counters.rpcs_peer_cancelled++;
 	nd_homa_rpc_close(homa, rpc, delivered ? EVENT_FAILED : 0, delivered ? -ECANCELED : 0, now);
 }
@@ -246,7 +246,8 @@ static void receive_rpc_unknown(struct nd_homa *homa, struct nd_homa_peer *peer,
 
 	homa->counters.unknowns_received++;
 	if (!rpc) {
-		if (id & 1 && peer && !nd_homa_done_has(homa, packet->source, id, now))
+		if (id & 1 && peer && !homa->config.at_least_once &&
+		    !nd_homa_done_has(homa, packet->source, id, now))
 			nd_homa_done_add(homa, peer, id, now);
 	} else if (rpc->state == ND_HOMA_UNACKED && packet->homa.note != ND_HOMA_NOTE_CANCEL) {
 		acked(homa, rpc, now); /* it had finished before our last question reached it */
@@ -372,6 +373,6 @@ void nd_homa_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
 		return;
 	}
 	if (peer)
-		peer->make = packet->homa.speaker == ND_HOMA_SPEAKER ? MAKE_OURS : MAKE_OTHER;
+		peer->make = nd_homa_make_of(&packet->homa);
 	receivers[kind](homa, peer, packet, now);
 }

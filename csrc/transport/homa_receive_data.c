@@ -14,12 +14,12 @@ static void refuse_full(struct nd_homa *homa, const struct nd_packet *packet)
 
 /* Why a request may not be opened; true when something was said or counted. */
 static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
-		   const struct nd_packet *packet, nd_ns now)
+		   const struct nd_packet *packet, uint32_t known, nd_ns now)
 {
 	struct nd_homa_counters *counters = &homa->counters;
 	uint64_t id = packet->homa.sender_id | 1;
 
-	if (nd_homa_done_has(homa, peer->handle, id, now)) {
+	if (nd_homa_done_is(homa, known, peer->handle, id, now)) {
 		counters->duplicate_requests++;
 		return true;
 	}
@@ -41,7 +41,8 @@ static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
 }
 
 static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_peer *peer,
-					const struct nd_packet *packet, nd_ns now)
+					const struct nd_packet *packet,
+					struct nd_map_slot *slot, nd_ns now)
 {
 	uint32_t app = nd_map_get(&homa->ports, packet->homa.target_port);
 	struct nd_homa_rpc *rpc;
@@ -53,14 +54,13 @@ static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_pee
 						ND_HOMA_NOTE_NO_PORT);
 		return NULL;
 	}
-	if (refuse(homa, peer, packet, now))
+	if (refuse(homa, peer, packet, slot->value, now))
 		return NULL;
-	rpc = nd_homa_rpc_create(homa, peer, packet->homa.sender_id | 1, now);
+	rpc = nd_homa_rpc_accept(homa, peer, packet->homa.sender_id | 1, slot, now);
 	if (!rpc) {
 		refuse_full(homa, packet);
 		return NULL;
 	}
-	rpc->state = ND_HOMA_INCOMING;
 	rpc->app = (uint16_t)app;
 	rpc->own_port = packet->homa.target_port;
 	rpc->peer_port = packet->homa.source_port;
@@ -72,15 +72,19 @@ static struct nd_homa_rpc *find_message(struct nd_homa *homa, struct nd_homa_pee
 					const struct nd_packet *packet, nd_ns now)
 {
 	uint64_t id = packet->homa.sender_id ^ 1;
-	struct nd_homa_rpc *rpc = nd_homa_rpc_find(homa, packet->source, id);
+	struct nd_map_slot *slot;
+	struct nd_homa_rpc *rpc;
 
 	if (!(id & 1)) {
+		rpc = nd_homa_rpc_find(homa, packet->source, id);
 		if (!rpc)
 			homa->counters.unknown_responses++;
 		return rpc;
 	}
+	slot = nd_map_slot_of(&homa->known, nd_homa_key(homa, packet->source, id));
+	rpc = nd_homa_rpc_open(homa, slot->value, packet->source, id);
 	if (!rpc)
-		return open_request(homa, peer, packet, now);
+		return open_request(homa, peer, packet, slot, now);
 	if (rpc->state == ND_HOMA_INCOMING)
 		return rpc;
 	homa->counters.duplicate_bytes += packet->payload_bytes;
@@ -90,9 +94,9 @@ static struct nd_homa_rpc *find_message(struct nd_homa *homa, struct nd_homa_pee
 static void note_mismatch(struct nd_homa *homa, struct nd_homa_peer *peer,
 			  const struct nd_homa_rpc *rpc, const struct nd_homa_header *header)
 {
-	if (peer->mismatch || header->retransmit || !header->length || rpc->flags & RPC_INCAST ||
-	    header->length == header->message_bytes ||
-	    header->length == nd_homa_peer_rtt_bytes(homa, peer))
+	if (header->length == header->message_bytes ||
+	    header->length == nd_homa_peer_rtt_bytes(homa, peer) || !header->length ||
+	    peer->mismatch || header->retransmit || rpc->flags & RPC_INCAST)
 		return;
 	peer->mismatch = true;
 	homa->counters.parameter_mismatch++;
@@ -139,13 +143,12 @@ static bool raise_granted(struct nd_homa *homa, struct nd_homa_rpc *rpc,
 static void request_complete(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	rpc->state = ND_HOMA_SERVICE;
-	rpc->flags |= RPC_DELIVERED;
+	rpc->flags |= homa->config.at_least_once ? RPC_DELIVERED : RPC_DELIVERED | RPC_REMEMBER;
 	if (rpc->in.memory)
 		rpc->flags |= RPC_LEASED;
-	if (nd_heap_has(&homa->timers, rpc->index))
-		nd_heap_remove(&homa->timers, rpc->index);
+	nd_heap_remove(&homa->timers, rpc->index);
 	nd_homa_control_drop(homa, rpc, CONTROL_RESEND | CONTROL_GRANT);
-	nd_homa_grant_update(homa, rpc);
+	nd_homa_grant_remove(homa, rpc);
 	homa->counters.requests_received++;
 	nd_homa_rpc_event(homa, rpc, EVENT_REQUEST);
 }
@@ -187,8 +190,7 @@ static void store(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd
 		go_on_gapless(homa, rpc, added);
 }
 
-static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_rpc *rpc,
-		const struct nd_packet *packet, nd_ns now)
+static void add_part(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd_packet *packet)
 {
 	bool granted = raise_granted(homa, rpc, packet);
 
@@ -197,6 +199,29 @@ static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_
 	else if (granted)
 		store(homa, rpc, packet);
 	nd_homa_in_account(homa, rpc);
+}
+
+/* Most messages are one packet: nothing of them is ever granted, counted or missing. */
+static bool is_whole(const struct nd_homa_rpc *rpc, const struct nd_packet *packet)
+{
+	return packet->payload_bytes == rpc->in.bytes && !rpc->in.granted &&
+	       !(rpc->flags & RPC_STARVED);
+}
+
+static void add_whole(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd_packet *packet)
+{
+	rpc->in.granted = rpc->in.bytes;
+	homa->counters.data_bytes_received += nd_homa_in_add(homa, rpc, 0, rpc->in.bytes,
+							     packet->payload);
+}
+
+static void add(struct nd_homa *homa, struct nd_homa_peer *peer, struct nd_homa_rpc *rpc,
+		const struct nd_packet *packet, nd_ns now)
+{
+	if (is_whole(rpc, packet))
+		add_whole(homa, rpc, packet);
+	else
+		add_part(homa, rpc, packet);
 	if (rpc->in.received < rpc->in.bytes) {
 		watch(homa, rpc, now);
 		nd_homa_grant_update(homa, rpc);
@@ -224,11 +249,16 @@ static bool plausible(struct nd_homa *homa, const struct nd_packet *packet)
 	return true;
 }
 
-/* A response goes to an RPC that names its peer: this one is a request, or old. */
-static void refuse_unknown_peer(struct nd_homa *homa, const struct nd_packet *packet)
+/* A response goes to an RPC that names its peer: from a new one this is a request, or old. */
+static struct nd_homa_peer *meet(struct nd_homa *homa, const struct nd_packet *packet, nd_ns now)
 {
-	if (!(packet->homa.sender_id & 1) && packet->homa.offset == 0)
+	struct nd_homa_peer *peer = nd_homa_peer_make(homa, packet->source, now);
+
+	if (peer)
+		peer->make = nd_homa_make_of(&packet->homa);
+	else if (!(packet->homa.sender_id & 1) && packet->homa.offset == 0)
 		nd_homa_receive_full(homa, packet);
+	return peer;
 }
 
 void nd_homa_receive_data(struct nd_homa *homa, struct nd_homa_peer *peer,
@@ -241,12 +271,9 @@ void nd_homa_receive_data(struct nd_homa *homa, struct nd_homa_peer *peer,
 	if (!plausible(homa, packet))
 		return;
 	if (!peer)
-		peer = nd_homa_peer_get(homa, packet->source, now);
-	if (!peer) {
-		refuse_unknown_peer(homa, packet);
+		peer = meet(homa, packet, now);
+	if (!peer)
 		return;
-	}
-	peer->make = header->speaker == ND_HOMA_SPEAKER ? MAKE_OURS : MAKE_OTHER;
 	if (header->ack_count)
 		nd_homa_receive_ack(homa, peer, header->ack_ids[0], now);
 	rpc = find_message(homa, peer, packet, now);

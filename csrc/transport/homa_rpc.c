@@ -7,61 +7,33 @@
  *    nd_homa_rpc_settle() once the application took the last event and released the message.
  * 2. A server's RPC is known to its application by a handle of entry and generation, so that a
  *    stale one never names another RPC. A client's even id is unique by itself.
+ * 3. Our own ids ascend, and one whose place in the table of clients is taken is left out: so each
+ *    is found by one load. The table is twice as long as RPCs can be open, and an id's successor
+ *    is a lap of it away: leaving out costs less than one step an RPC, whoever answers when.
  */
 #include "transport/homa_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-struct nd_homa_rpc *nd_homa_rpc_find(const struct nd_homa *homa, uint32_t handle, uint64_t id)
-{
-	uint32_t index = nd_map_get(&homa->rpc_map, nd_homa_key(homa, handle, id));
-	struct nd_homa_rpc *rpc;
-
-	if (index == ND_NONE)
-		return NULL;
-	rpc = nd_homa_rpc_at(homa, index);
-	if (rpc->id != id || nd_homa_peer_at(homa, rpc->peer)->handle != handle)
-		return NULL;
-	return rpc->state == ND_HOMA_CLOSED ? NULL : rpc;
-}
-
 static uint64_t server_handle(uint32_t index, uint32_t generation)
 {
 	return (uint64_t)generation << 32 | (uint64_t)index << 1 | 1;
 }
 
-struct nd_homa_rpc *nd_homa_rpc_by_handle(const struct nd_homa *homa, uint64_t handle)
+static struct nd_homa_rpc *create(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
+				  nd_ns now)
 {
-	uint32_t index = handle & 1 ? (uint32_t)handle >> 1 : nd_map_get(&homa->rpc_map, handle);
+	uint32_t index = nd_pool_get(&homa->rpcs);
 	struct nd_homa_rpc *rpc;
+	uint32_t generation;
 
-	if (index >= homa->rpcs.limit || homa->rpcs.next[index] != ND_POOL_USED)
-		return NULL;
-	rpc = nd_homa_rpc_at(homa, index);
-	return rpc->handle == handle ? rpc : NULL;
-}
-
-struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
-				       nd_ns now)
-{
-	uint64_t key = nd_homa_key(homa, peer->handle, id);
-	struct nd_homa_rpc *rpc;
-	uint32_t generation, index;
-
-	index = nd_pool_get(&homa->rpcs);
 	if (index == ND_NONE)
 		return NULL;
-	if (!nd_map_add(&homa->rpc_map, key, index)) {
-		nd_pool_put(&homa->rpcs, index);
-		return NULL;
-	}
 	rpc = nd_homa_rpc_at(homa, index);
 	generation = rpc->generation + 1;
 	memset(rpc, 0, offsetof(struct nd_homa_rpc, out));
 	rpc->id = id;
-	rpc->key = key;
-	rpc->handle = id & 1 ? server_handle(index, generation) : id;
 	rpc->deadline = ND_NEVER;
 	rpc->quiet_since = now;
 	rpc->index = index;
@@ -73,12 +45,42 @@ struct nd_homa_rpc *nd_homa_rpc_create(struct nd_homa *homa, struct nd_homa_peer
 	rpc->order.key = ND_NEVER; /* links and the rest of it are written when they are used */
 	nd_homa_peer_use(homa, peer);
 	peer->rpcs++;
-	if (id & 1) {
-		peer->server_rpcs++;
-		homa->server_rpcs++;
-	} else {
-		homa->client_rpcs++;
-	}
+	return rpc;
+}
+
+struct nd_homa_rpc *nd_homa_rpc_request(struct nd_homa *homa, struct nd_homa_peer *peer, nd_ns now)
+{
+	struct nd_homa_rpc *rpc;
+
+	if (homa->rpcs.used == homa->rpcs.limit)
+		return NULL;
+	while (*nd_homa_client_place(homa, homa->next_id) != ND_NONE)
+		homa->next_id += 2;
+	rpc = create(homa, peer, homa->next_id, now);
+	rpc->handle = rpc->id;
+	rpc->state = ND_HOMA_OUTGOING;
+	*nd_homa_client_place(homa, rpc->id) = rpc->index;
+	homa->next_id += 2;
+	homa->client_rpcs++;
+	return rpc;
+}
+
+struct nd_homa_rpc *nd_homa_rpc_accept(struct nd_homa *homa, struct nd_homa_peer *peer, uint64_t id,
+				       struct nd_map_slot *slot, nd_ns now)
+{
+	struct nd_homa_rpc *rpc;
+
+	if (!(slot->value & ND_HOMA_ENDED)) /* of another peer, with the same key */
+		return NULL;
+	rpc = create(homa, peer, id, now);
+	if (!rpc)
+		return NULL;
+	rpc->key = nd_homa_key(homa, peer->handle, id);
+	rpc->handle = server_handle(rpc->index, rpc->generation);
+	rpc->state = ND_HOMA_INCOMING;
+	nd_map_fill(&homa->known, slot, rpc->key, rpc->index);
+	homa->server_rpcs++;
+	peer->server_rpcs++;
 	return rpc;
 }
 
@@ -117,9 +119,10 @@ static void leave_counts(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 	peer = nd_homa_peer_at(homa, rpc->peer);
 	homa->server_rpcs--;
 	peer->server_rpcs--;
-	nd_map_remove(&homa->rpc_map, rpc->key);
-	if (rpc->flags & RPC_DELIVERED)
+	if (rpc->flags & RPC_REMEMBER)
 		nd_homa_done_add(homa, peer, rpc->id, now);
+	else
+		nd_map_remove(&homa->known, rpc->key);
 }
 
 void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event, int error,
@@ -129,8 +132,7 @@ void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 	rpc->state_failed = rpc->state;
 	rpc->state = ND_HOMA_CLOSED;
 	rpc->error = error;
-	if (nd_heap_has(&homa->timers, rpc->index))
-		nd_heap_remove(&homa->timers, rpc->index);
+	nd_heap_remove(&homa->timers, rpc->index);
 	nd_homa_control_drop(homa, rpc, UINT8_MAX);
 	nd_homa_out_end(homa, rpc);
 	nd_homa_in_end(homa, rpc);
@@ -162,7 +164,7 @@ void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	if (!nd_homa_is_server(rpc))
-		nd_map_remove(&homa->rpc_map, rpc->id);
+		*nd_homa_client_place(homa, rpc->id) = ND_NONE;
 	nd_homa_peer_at(homa, rpc->peer)->rpcs--;
 	rpc->state = ND_HOMA_FREE;
 	nd_pool_put(&homa->rpcs, rpc->index);
@@ -176,23 +178,11 @@ void nd_homa_rpc_resume(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	nd_homa_out_ready(homa, rpc);
 }
 
-void nd_homa_rpc_heard(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+void nd_homa_rpc_awake(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	rpc->flags |= RPC_HEARD;
-	nd_homa_rpc_resume(homa, rpc);
-}
-
-void nd_homa_rpc_alive(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
-{
-	rpc->quiet_since = now;
-	rpc->attempts = 0;
-	nd_homa_rpc_heard(homa, rpc);
-	rpc->flags &= (uint16_t)~RPC_DOUBTED;
-	if (rpc->flags & RPC_QUIET) {
-		rpc->flags &= (uint16_t)~RPC_QUIET;
-		nd_homa_in_account(homa, rpc);
-		nd_homa_grant_update(homa, rpc);
-	}
+	rpc->flags &= (uint16_t)~RPC_QUIET;
+	nd_homa_in_account(homa, rpc);
+	nd_homa_grant_update(homa, rpc);
 }
 
 static void describe_failure(const struct nd_homa_rpc *rpc, struct nd_event *event)

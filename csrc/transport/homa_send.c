@@ -24,6 +24,27 @@ static uint64_t srpt_key(const struct nd_homa_rpc *rpc)
 	return nd_min_u64(remaining, UINT32_MAX) << 32 | rpc->age;
 }
 
+static ND_NOINLINE void make_ready(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	nd_heap_set(&homa->ready, rpc->index, srpt_key(rpc));
+	if (homa->config.send_fifo_permille && rpc->out.bytes > homa->config.mss_bytes &&
+	    !nd_heap_has(&homa->ready_oldest, rpc->index))
+		nd_heap_set(&homa->ready_oldest, rpc->index, rpc->age);
+}
+
+static inline void update_ready(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	if (has_data(rpc))
+		make_ready(homa, rpc);
+	else
+		nd_homa_out_end(homa, rpc);
+}
+
+void nd_homa_out_ready(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+{
+	update_ready(homa, rpc);
+}
+
 void nd_homa_out_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, const uint8_t *payload,
 		       uint32_t bytes, uint32_t unscheduled)
 {
@@ -43,7 +64,7 @@ void nd_homa_out_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, const uint
 		.unscheduled = unscheduled,
 		.unscheduled_priority = priority,
 	};
-	nd_homa_out_ready(homa, rpc);
+	make_ready(homa, rpc);
 }
 
 /*
@@ -58,35 +79,20 @@ void nd_homa_out_restart(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	nd_homa_out_begin(homa, rpc, rpc->out.payload, rpc->out.bytes, unscheduled);
 }
 
-void nd_homa_out_ready(struct nd_homa *homa, struct nd_homa_rpc *rpc)
-{
-	uint32_t index = rpc->index;
-
-	if (!has_data(rpc)) {
-		nd_homa_out_end(homa, rpc);
-		return;
-	}
-	nd_heap_set(&homa->ready, index, srpt_key(rpc));
-	if (homa->config.send_fifo_permille && rpc->out.bytes > homa->config.mss_bytes)
-		nd_heap_set(&homa->ready_oldest, index, rpc->age);
-}
-
 /* The shortest message, or the oldest one when its share has come together. */
 static struct nd_homa_rpc *choose(struct nd_homa *homa)
 {
 	uint64_t price = (uint64_t)homa->config.mss_bytes * 1000;
-	uint32_t shortest = nd_heap_id(&homa->ready);
+	uint32_t chosen = nd_heap_id(&homa->ready);
 
-	if (shortest == ND_NONE)
-		return NULL;
-	if (homa->send_fifo_credit >= price && homa->ready_oldest.count) {
+	if (homa->ready_oldest.count && homa->send_fifo_credit >= price) {
 		uint32_t oldest = nd_heap_id(&homa->ready_oldest);
 
 		homa->send_fifo_credit -= price;
-		homa->counters.fifo_packets += oldest != shortest;
-		return nd_homa_rpc_at(homa, oldest);
+		homa->counters.fifo_packets += oldest != chosen;
+		chosen = oldest;
 	}
-	return nd_homa_rpc_at(homa, shortest);
+	return nd_homa_rpc_at(homa, chosen);
 }
 
 static void put_again(struct nd_homa *homa, struct nd_homa_rpc *rpc, struct nd_packet *packet)
@@ -160,14 +166,11 @@ static void message_sent(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns no
 	}
 }
 
-bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns now)
+void nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns now)
 {
 	struct nd_homa_rpc *rpc = choose(homa);
-	struct nd_homa_peer *peer;
+	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
 
-	if (!rpc)
-		return false;
-	peer = nd_homa_peer_at(homa, rpc->peer);
 	nd_homa_packet_start(homa, packet, peer->handle, rpc->id, ND_HOMA_DATA);
 	packet->homa.cutoff_version = peer->cutoff_version;
 	if (rpc->out.resend_from < rpc->out.resend_to)
@@ -181,8 +184,7 @@ bool nd_homa_transmit_data(struct nd_homa *homa, struct nd_packet *packet, nd_ns
 		homa->send_fifo_credit +=
 			(uint64_t)packet->payload_bytes * homa->config.send_fifo_permille;
 	rpc->quiet_since = now;
-	nd_homa_out_ready(homa, rpc);
+	update_ready(homa, rpc);
 	if (rpc->out.sent == rpc->out.bytes)
 		message_sent(homa, rpc, now);
-	return true;
 }
