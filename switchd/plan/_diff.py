@@ -18,7 +18,7 @@ EFFECTS: Mapping[Kind, str] = {
     "add": "new",
     "remove": "goes away, with what is queued",
     "change": "changes in place; sockets and counters stay",
-    "reopen": "is closed and opened; what is queued is dropped",
+    "reopen": "is closed and opened; its queue and counters stay",
     "rebuild": "is made anew, with all its ports",
     "restart": "takes effect when the daemon is started again",
 }

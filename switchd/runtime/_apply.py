@@ -105,7 +105,7 @@ class Applier:
                 if device_of(port.actual.opening) in wanted:
                     self._remove_port(live, name)
             elif after.opening != port.plan.opening:
-                self._remove_port(live, name)
+                self._vacate(live, port)
 
     def _wanted(self, new: Plan) -> set[Device]:
         """Devices that are opened."""
@@ -129,6 +129,30 @@ class Applier:
         again._build(plan)
         again._forward(self.live[plan.base.name], plan)
         self.live[plan.base.name].plan = plan
+
+    def _vacate(self, live: LiveSwitch, port: LivePort) -> None:
+        """Closes the device of a port that gets another one; its queue and counters stay."""
+        before = port.plan
+        self._undo.append(lambda: self._occupy(live, port, before, tolerant=True))
+        self._leave(live, port)
+
+    def _leave(self, live: LiveSwitch, port: LivePort) -> None:
+        port.actual = stand_in(port.plan)
+        live.handle.reopen_port(port.actual)
+
+    def _occupy(self, live: LiveSwitch, port: LivePort, plan: PortPlan, *, tolerant: bool) -> None:
+        """Opens the device of a port that has a stand-in."""
+        try:
+            live.handle.reopen_port(plan)
+        except DataPlaneError as error:
+            if not tolerant:
+                raise
+            port.error, port.retry_at = str(error), time.monotonic() + RETRY_SECONDS
+            log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
+        else:
+            port.plan = port.actual = plan
+            port.error, port.link_up = "", True
+        live.handle.set_link(plan.name, up=port.in_use)
 
     def _remove_port(self, live: LiveSwitch, name: str) -> None:
         plan = live.ports[name].plan
@@ -159,6 +183,9 @@ class Applier:
             before = known.plan
             self._undo.append(lambda: self._set(live, before))
             self._set(live, plan)
+            if plan.opening != before.opening:
+                self._occupy(live, known, plan, tolerant=self.tolerant)
+                self._undo.append(lambda: self._leave(live, known))
 
     def _set(self, live: LiveSwitch, plan: PortPlan) -> None:
         """Gives a port another plan; its device stays, or its stand-in."""

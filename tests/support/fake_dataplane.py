@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -148,9 +149,11 @@ class FakeSwitch:
         if port.open:
             self.plane.give_back(port.plan.opening)
         port.open = False
+        self.plane.step(f"reopen {self.base.name}/{plan.name}")
         self.plane.take(plan.opening)
         self.plane.serial += 1
-        port.plan, port.serial, port.state, port.open = plan, self.plane.serial, "up", True
+        port.plan = dataclasses.replace(port.plan, opening=plan.opening)
+        port.serial, port.state, port.open = self.plane.serial, "up", True
 
     def set_forwarding(self, forwarding: Forwarding) -> None:
         self.plane.step(f"forward {self.base.name}")

@@ -79,6 +79,22 @@ def test_a_port_is_opened_again_only_if_its_device_changes() -> None:
     assert plane.switches["a"].ports["p1"].serial != serial
 
 
+def test_counters_survive_a_change_of_the_device() -> None:
+    plane = FakeDataPlane()
+    manager = Manager(plane)
+    manager.apply(plan(a={"port": ports("p1", "p2")}))
+    for name, count in ("p1", 7), ("p2", 9):
+        plane.switches["a"].ports[name].counters["port"]["rx_frames"] = count
+    crossed = {"p1": {"device": "p2"}, "p2": {"device": "p1"}}
+    settings = {name: {"backend": "packet", "rate": "1Gbit", **d} for name, d in crossed.items()}
+    manager.apply(plan(a={"port": settings}))
+    after = plane.switches["a"].ports
+    assert [port.plan.opening.device for port in after.values()] == ["p2", "p1"]
+    assert [port.counters["port"]["rx_frames"] for port in after.values()] == [7, 9]
+    assert {port.plan.rate_bps for port in after.values()} == {10**9}
+    assert all(manager.forwards(f"a/{name}") for name in after)
+
+
 def test_a_device_moves_from_one_port_to_another() -> None:
     plane = FakeDataPlane()
     manager = Manager(plane)
@@ -97,6 +113,14 @@ TOPOLOGIES: list[Callable[[], Plan]] = [
     lambda: plan(a={"port": ports("p1", "p2")}),
     lambda: plan(a={"port": ports("p1", "p2", rate="1Gbit")}),
     lambda: plan(a={"port": {"p2": {"device": "p1", "backend": "packet"}}}),
+    lambda: plan(
+        a={
+            "port": {
+                "p1": {"device": "p2", "backend": "packet"},
+                "p2": {"device": "p1", "backend": "packet", "rate": "1Gbit"},
+            }
+        }
+    ),
     lambda: plan(a={"port": ports("p2", "p3", mtu="1400B"), "packets": 256}),
     lambda: plan(a={"port": ports("p1")}, b={"port": ports("p2", "p3")}),
     lambda: plan(

@@ -1,0 +1,195 @@
+"""The daemon as a process of its own, over memory ports: what operating it costs packets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from memory_host import MemoryHost, frame, fresh_opening, mac
+from timed import check_time
+
+from ndpstack.control import Client, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CALLS = 10_000 if "NDPSTACK_TIMED" in os.environ else 1000
+QUIET_FRAMES = 5000
+RESTARTS = 3
+RESTART_SECONDS_MAX = 2.0
+
+CONFIG = """\
+[daemon]
+control = "control.sock"
+metrics = ""
+captures = "."
+
+[switch.s]
+packets = 256
+address = [
+    {{ mac = "{mac1}", to = "h1" }},
+    {{ mac = "{mac2}", to = "h2" }},
+]
+
+[switch.s.port.h1]
+backend = "memory"
+device = "{h1}"
+listen = true
+rate = "5Gbit"
+
+[switch.s.port.h2]
+backend = "memory"
+device = "{h2}"
+listen = true
+"""
+
+Row = dict[str, object]
+
+
+class Process:
+    """A daemon, and the hosts at its ports."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.openings = {name: fresh_opening() for name in ("h1", "h2")}
+        devices = {name: opening.device for name, opening in self.openings.items()}
+        path = folder / "switchd.toml"
+        path.write_text(CONFIG.format(mac1=mac(1), mac2=mac(2), **devices))
+        self._command = [sys.executable, "-m", "switchd", "--config", str(path)]
+        self.hosts: dict[str, MemoryHost] = {}
+        self.start()
+
+    def start(self) -> None:
+        """Starts it."""
+        self.process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+
+    def client(self) -> Client:
+        """As soon as it answers."""
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return Client(str(self.folder / "control.sock"), 30)
+            except UnreachableError:
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+
+    def connect(self) -> None:
+        """Puts hosts at its ports."""
+        with self.client() as client:
+            self.hosts = {name: MemoryHost(opening) for name, opening in self.openings.items()}
+            while any(row["state"] != "up" for row in ports(client).values()):
+                time.sleep(0.005)
+
+    def kill(self) -> None:
+        """As `kill -9` does."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def close(self) -> None:
+        """Ends everything."""
+        for host in self.hosts.values():
+            host.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Process]:
+    made = Process(tmp_path)
+    yield made
+    made.close()
+
+
+def ports(client: Client) -> dict[str, Row]:
+    return {str(row["port"]): row for row in cast("list[Row]", client.call("show.ports"))}
+
+
+def percentile_99(values: list[float]) -> float:
+    return sorted(values)[len(values) * 99 // 100]
+
+
+def latencies(daemon: Process, enough: Callable[[int], bool]) -> list[float]:
+    """Times (us) of frames from h1 to h2 through the switch, one at a time."""
+    source, target = daemon.hosts["h1"], daemon.hosts["h2"]
+    found: list[float] = []
+    while not enough(len(found)):
+        began = time.perf_counter_ns()
+        source.send(frame(1, 2, len(found).to_bytes(4, "big")))
+        while (arrived := target.receive()) is None:
+            time.sleep(0)
+        found.append((time.perf_counter_ns() - began) / 1000)
+        assert int.from_bytes(arrived[14:18], "big") == len(found) - 1, "every frame, in order"
+    return found
+
+
+OPERATE = """
+import sys
+from ndpstack.control import Client
+VIEWS = "ports queues drops counters trim fdb runtime status".split()
+with Client(sys.argv[1], 30) as client:
+    for turn in range(int(sys.argv[2])):
+        if turn % 10 == 0:
+            rate = f"switch.s.port.h1.rate={turn % 40 // 10 + 1}Gbit"
+            assert client.call("set", items=[rate])
+        else:
+            assert client.call(f"show.{VIEWS[turn % len(VIEWS)]}")
+"""
+
+
+@pytest.mark.timed
+def test_control_calls_do_not_delay_traffic(
+    daemon: Process, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10,000 calls, looks and changes, from another process: p99 grows by less than 2."""
+    daemon.connect()
+    latencies(daemon, lambda sent: sent >= QUIET_FRAMES // 10)
+    quiet = percentile_99(latencies(daemon, lambda sent: sent >= QUIET_FRAMES))
+    command = [sys.executable, "-c", OPERATE, str(daemon.folder / "control.sock"), str(CALLS)]
+    caller = subprocess.Popen(command)
+    try:
+        busy = percentile_99(latencies(daemon, lambda _: caller.poll() is not None))
+    finally:
+        caller.kill()
+    assert caller.wait() == 0, "all were answered"
+    with daemon.client() as client:
+        shown = ports(client)
+        assert {row["drops"] for row in shown.values()} == {0}
+        assert shown["h1"]["rx_packets"] == shown["h2"]["tx_packets"]
+        assert cast("Row", client.call("show.runtime"))["audit"] == "ok"
+    with capsys.disabled():
+        print(f"\np99 of a frame {quiet:.0f} us, during {CALLS} control calls {busy:.0f} us")
+    check_time(busy, 2 * quiet)
+
+
+@pytest.mark.timed
+def test_kill_9_and_restart_restore_the_configured_state(
+    daemon: Process, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In less than 2 s: until it answers, and forwards."""
+    daemon.connect()
+    taken = []
+    for turn in range(RESTARTS):
+        daemon.kill()
+        for host in daemon.hosts.values():
+            host.close()
+        began = time.monotonic()
+        daemon.start()
+        daemon.connect()
+        daemon.hosts["h1"].send(frame(1, 2, bytes([turn])))
+        assert daemon.hosts["h2"].wait()[14] == turn
+        taken.append(time.monotonic() - began)
+        with daemon.client() as client:
+            shown = ports(client)
+            assert (shown["h1"]["rate_bps"], set(shown)) == (5 * 10**9, {"h1", "h2"})
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(30) == 0
+    assert not (daemon.folder / "control.sock").exists()
+    with capsys.disabled():
+        print(f"\nkill -9 and restart until frames pass: {sorted(taken)[RESTARTS // 2]:.2f} s")
+    check_time(sorted(taken)[RESTARTS // 2], RESTART_SECONDS_MAX)
