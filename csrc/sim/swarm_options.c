@@ -86,13 +86,13 @@ static void draw_topology(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->mtu = PICK(rng, 576, 1500, 1500, 1500, 4000, ND_SWARM_MTU_MAX);
 	o->discipline = PICK(rng, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6, 7);
 	/*
-	 * NDP keeps a path that is slower than the hosts' links full, and Homa's packets cannot be
-	 * trimmed: without fair queues (R-NSW-14) it starves there, by design of both.
+	 * NDP's receivers pull at the rate of their own links. On a path that is slower trimmed
+	 * headers and what answers them fill the link, and Homa's packets, which cannot be trimmed,
+	 * find the queue full: there the two need fair queues (R-NSW-14).
 	 */
-	if (o->protocols == (ND_SWARM_NDP | ND_SWARM_HOMA)) {
-		o->core_percent = nd_max_u32(o->core_percent, 100);
-		o->slow_path_percent = 100;
-	}
+	if (o->protocols == (ND_SWARM_NDP | ND_SWARM_HOMA) &&
+	    (o->core_percent < 100 || o->slow_path_percent < 100))
+		o->discipline = ND_SWARM_QUEUE_FAIR;
 	o->buffer_packets = PICK(rng, 2, 4, 8, 8, 16, 64);
 	o->shared_buffer = nd_rng_below(rng, 6) == 0;
 	o->return_to_sender = nd_rng_below(rng, 2);
@@ -172,8 +172,9 @@ nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options)
 	uint64_t mbps = (uint64_t)options->link_mbps * nd_min_u32(options->core_percent, 100) *
 			options->slow_path_percent / 10000;
 	nd_ns packet = (nd_ns)(options->mtu + 100) * 8000 / nd_max_u64(mbps, 1);
+	uint32_t queues = options->discipline == ND_SWARM_QUEUE_FAIR ? 2 : 1; /* served in turns */
 
-	return 6 * (nd_ns)options->delay_ns + 4 * (options->buffer_packets + 1) * packet;
+	return 6 * (nd_ns)options->delay_ns + 4 * queues * (options->buffer_packets + 1) * packet;
 }
 
 bool nd_swarm_options_gentle(const struct nd_swarm_options *options)

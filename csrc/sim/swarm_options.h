@@ -32,7 +32,7 @@ enum { ND_SWARM_NDP = 1 << 0, ND_SWARM_HOMA = 1 << 1 };
 	X(delay_ns, 500, "Delay of one link.") \
 	X(mtu, 1500, "Largest IP packet, bytes.") \
 	X(discipline, 0, \
-	  "Queues: 0 droptail 1 ecn 2 ndp 3 cut_payload 4 strict 5 pfabric 6 netfpga 7 p4.") \
+	  "Queues: 0 droptail 1 ecn 2 ndp 3 cut_payload 4 strict 5 pfabric 6 netfpga 7 p4 8 fair.") \
 	X(buffer_packets, 64, "Full packets that an output queue holds.") \
 	X(shared_buffer, 0, "1: all output queues share one buffer with a dynamic threshold.") \
 	X(return_to_sender, 0, "1: headers that overflow an ndp queue go back to their sender.") \

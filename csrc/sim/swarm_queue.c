@@ -7,6 +7,7 @@
 #include "queue/cut_payload.h"
 #include "queue/droptail.h"
 #include "queue/ecn.h"
+#include "queue/fair.h"
 #include "queue/ndp.h"
 #include "queue/pfabric.h"
 #include "queue/strict.h"
@@ -59,6 +60,35 @@ static struct nd_ndp_queue_config ndp_config(const struct nd_swarm_options *opti
 	return config;
 }
 
+/* NDP beside everything else (R-NSW-14), and what the two have. */
+struct fair_config {
+	struct nd_fair_config fair;
+	struct nd_ndp_queue_config ndp;
+	struct nd_droptail_config others;
+};
+
+_Static_assert(sizeof(struct fair_config) <= ND_SWARM_QUEUE_CONFIG_BYTES, "a config fits");
+
+static void choose_fair(struct nd_swarm_queue *queue, const struct nd_swarm_options *options,
+			struct nd_shared *shared, bool last_hop)
+{
+	struct fair_config *config = (void *)queue->config;
+	uint32_t quantum = nd_max_u32(options->mtu + FRAMING_BYTES, ND_FAIR_QUANTUM_MIN_BYTES);
+
+	*config = (struct fair_config){
+		.fair = {
+			.child = {
+				{ &nd_ndp_queue_ops, &config->ndp, quantum },
+				{ &nd_droptail_ops, &config->others, quantum },
+			},
+			.child_of = { [ND_PROTO_NDP] = 0, [ND_PROTO_HOMA] = 1, [ND_PROTO_OTHER] = 1 },
+		},
+		.ndp = ndp_config(options, shared, last_hop),
+		.others = { .limit = { .packets = options->buffer_packets }, .shared = shared },
+	};
+	queue->ops = &nd_fair_ops;
+}
+
 void nd_swarm_queue_choose(struct nd_swarm_queue *queue, const struct nd_swarm_options *options,
 			   struct nd_shared *shared, bool last_hop)
 {
@@ -85,6 +115,9 @@ void nd_swarm_queue_choose(struct nd_swarm_queue *queue, const struct nd_swarm_o
 		SET(queue, nd_strict_ops, struct nd_strict_config,
 		    { .levels = ND_STRICT_LEVELS_MAX, .total = bytes, .level = packets,
 		      .shared = shared });
+		break;
+	case ND_SWARM_QUEUE_FAIR:
+		choose_fair(queue, options, shared, last_hop);
 		break;
 	case ND_SWARM_QUEUE_PFABRIC:
 		SET(queue, nd_pfabric_ops, struct nd_pfabric_config, { .limit = bytes });

@@ -17,12 +17,13 @@ enum nd_swarm_discipline {
 	ND_SWARM_QUEUE_PFABRIC,
 	ND_SWARM_QUEUE_NETFPGA,
 	ND_SWARM_QUEUE_P4,
+	ND_SWARM_QUEUE_FAIR,
 	ND_SWARM_QUEUE_DISCIPLINES,
 };
 
 #define ND_SWARM_QUEUE_CONFIG_BYTES 256
 
-/* A discipline with its config. */
+/* A discipline with its config, which points into itself: it stays where it was made. */
 struct nd_swarm_queue {
 	const struct nd_queue_ops *ops;
 	_Alignas(64) uint8_t config[ND_SWARM_QUEUE_CONFIG_BYTES];

@@ -353,6 +353,40 @@ TEST(restart__client)
 	world_stop(&world);
 }
 
+/* A full queue of a network that prefers the end of a message: of a burst the last packet stays. */
+static bool keep_last(struct world *for_world, const struct nd_packet *packet)
+{
+	(void)for_world;
+	return packet->type != ND_HOMA_DATA ||
+	       packet->homa.offset + packet->payload_bytes >= packet->homa.length;
+}
+
+/*
+ * gaps_max below the number of partly received messages: those without a hole would drop what comes
+ * out of order and ask for all of it again, for as long as the others have holes. They ask packet by
+ * packet, and drop no second one.
+ */
+TEST(gaps__fewer_than_messages)
+{
+	struct nd_homa_config config = world_config();
+
+	config.gaps_max = 1;
+	world_start(&world, 6, &config, true, 1);
+	world.filter = keep_last;
+	world.reply_bytes = 1;
+	for (uint32_t client = 1; client < 6; client++) {
+		for (uint32_t i = 0; i < 4; i++)
+			world_request(&world, client, 0, 20000 + 1000 * client);
+	}
+	world_run(&world, world.now + 100 * ND_MSEC);
+	CHECK_EQ(world_count(&world, ND_EVENT_RESPONSE), 20);
+	CHECK_EQ(world_counters(&world, 0)->gapless, 19);
+	CHECK_EQ(world_counters(&world, 0)->gaps_refused, 19);
+	CHECK_EQ(world_counters(&world, 0)->requests_received, 20);
+	world_check_empty(&world);
+	world_stop(&world);
+}
+
 /* R-H36-1, E-H18: a thousand RPCs at once, all answered, responses small without being granted. */
 TEST(incast__responses_are_limited)
 {

@@ -64,6 +64,19 @@ TEST(homa_seed_60760__asking_is_not_having)
 		  " action_ns=1000 message_max=30000 incast_percent=1 tiny_percent=1 config=452086360");
 }
 
+/* R-NSW-14: a path 40 times slower than the hosts' links, on which NDP's pulls never end. A NetFPGA
+ * queue, headers 99 to 1, gave Homa's data 2 of 271,000 arrivals in four seconds, and an RPC timed
+ * out; a fair queue serves both. */
+TEST(both_seed_155645373972862__a_slow_path_shared_fairly)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 155645373972862,
+		  "hosts=5 apps=3 link_mbps=1000 core_percent=25 slow_path_percent=10 mtu=576"
+		  " discipline=8 buffer_packets=2 control_loss_ppm=161335 duplicate_ppm=20552"
+		  " reorder_ns=3392 flap_us=19771 outage_us=72 server_us=2 arena=1 actions=15"
+		  " action_ns=134890 message_max=263646 incast_percent=90 close_percent=4"
+		  " deadline_us=241 unlisten_percent=6");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);
