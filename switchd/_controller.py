@@ -14,12 +14,14 @@ from ndpstack._errors import UserError
 from ndpstack.scenario._load import override
 from ndpstack.scenario._toml import to_toml
 from switchd._baselines import Baselines
+from switchd._threads import in_thread
 from switchd.config import Config, Loaded, Table, load, merge, plain, read_table
 from switchd.plan import Change, Field, build_plan, differences, fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from switchd._events import Events
     from switchd.dataplane import SwitchReading
     from switchd.plan import Forwarding, SwitchPlan
     from switchd.runtime import Manager
@@ -35,7 +37,12 @@ class Controller:
     """One configuration, one data path. Methods are called on the event loop."""
 
     def __init__(
-        self, path: Path, loaded: Loaded, manager: Manager, on_config: Callable[[], None]
+        self,
+        path: Path,
+        loaded: Loaded,
+        manager: Manager,
+        on_config: Callable[[], None],
+        events: Events,
     ) -> None:
         """Begins with a configuration; `start` puts it in force.
 
@@ -44,6 +51,7 @@ class Controller:
             loaded: What it says.
             manager: Of the data path.
             on_config: Called after another configuration is in force.
+            events: Where it says what changed.
 
         Raises:
             ConfigError: It cannot be used.
@@ -57,6 +65,7 @@ class Controller:
         self._plan = build_plan(self.loaded)
         self._lock = asyncio.Lock()
         self._on_config = on_config
+        self.events = events
 
     @property
     def config(self) -> Config:
@@ -66,13 +75,13 @@ class Controller:
     async def start(self) -> None:
         """Brings the switches up; ports whose device is not there follow later."""
         async with self._lock:
-            await asyncio.to_thread(self.manager.apply, self._plan, tolerant=True)
+            await in_thread(self.manager.apply, self._plan, tolerant=True)
             self._on_config()
 
     async def supervise(self) -> None:
         """Looks after ports that failed."""
         async with self._lock:
-            await asyncio.to_thread(self.manager.supervise)
+            await in_thread(self.manager.supervise)
 
     async def follow_kernel(self, forwarding: Callable[[SwitchPlan], Forwarding]) -> None:
         """Gives switches that route as the kernel does its routes of now."""
@@ -155,8 +164,8 @@ class Controller:
 
     async def _change(self, overrides: Table, *, dry_run: bool) -> list[Change]:
         async with self._lock:
-            loaded = await asyncio.to_thread(load, self.path, overrides)
-            plan = await asyncio.to_thread(build_plan, loaded)
+            loaded = await in_thread(load, self.path, overrides)
+            plan = await in_thread(build_plan, loaded)
             changes = [
                 *daemon_changes(self.config, loaded.config),
                 *differences(self.manager.plan, plan),
@@ -164,10 +173,12 @@ class Controller:
             ]
             if dry_run:
                 return changes
-            await asyncio.to_thread(self.manager.apply, plan)
+            await in_thread(self.manager.apply, plan)
             self.loaded, self._plan, self.overrides = loaded, plan, overrides
             self.applied_at = datetime.now(UTC)
             self._on_config()
+            for change in changes:
+                self.events.add("config", change.what, change.summary())
             return changes
 
 

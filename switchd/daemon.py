@@ -20,9 +20,11 @@ from ndpstack._errors import UserError
 from ndpstack._priority import REFUSED, real_time
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._controller import Controller
+from switchd._events import Events
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
 from switchd._mirrors import PUMP_SECONDS, Mirrors
 from switchd._process import drop_privileges
+from switchd._threads import in_thread
 from switchd.config import Config, ConfigError, Loaded, load
 from switchd.control import Api, Limits, Server
 from switchd.hosts import HOST_LIMITS, HostService
@@ -100,8 +102,12 @@ class Daemon:
     def _make(self, config: Config) -> None:
         """All parts; the data path begins to run, without switches."""
         self.kernel = Kernel(self._link, self._kernel_state)
-        self.manager = Manager(self._make_plane(config), self._changed, self._present)
-        self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
+        self.events = Events()
+        plane = self._make_plane(config)
+        self.manager = Manager(plane, self._changed, self._present, self.events)
+        self.controller = Controller(
+            self._path, self._loaded, self.manager, self._configured, self.events
+        )
         self.mirrors = Mirrors(self.controller)
         self.hosts = HostService(self.controller)
         self.api = Api(self.controller, self.mirrors, self.hosts)
@@ -118,6 +124,7 @@ class Daemon:
         await self.host_server.serve(self.hosts)
         notify("READY=1", f"STATUS={self.status()}")
         log.log(_logs.NOTICE, "%s", self.status())
+        self.events.add("config", "daemon", f"started: {self.status()}")
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -161,6 +168,7 @@ class Daemon:
                 log.info("%s", "; ".join(line.strip() for line in change.lines()))
         except UserError as error:
             log.error("not reloaded, the old configuration stays: %s", error)
+            self.events.add("config", "daemon", f"not reloaded: {error}")
         notify("READY=1", f"STATUS={self.status()}")
 
     def request_reload(self) -> None:
@@ -199,7 +207,7 @@ class Daemon:
             await self.controller.supervise()
 
     async def _follow_namespaces(self) -> None:
-        await asyncio.to_thread(self.kernel.watch, self._namespaces)
+        await in_thread(self.kernel.watch, self._namespaces)
         for _, _, port in self.manager.ports():
             opening = port.plan.opening
             up = self.kernel.link(opening.netns, opening.device) if port.has_interface else None

@@ -5,6 +5,8 @@ The reference page is made from this table, and so is what clients may send.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import logging
 import os
@@ -25,6 +27,7 @@ from switchd.control._server import CallError
 
 if TYPE_CHECKING:
     from switchd._controller import Controller
+    from switchd._events import Event
     from switchd._mirrors import Mirrors
     from switchd.control._server import Server, Session
     from switchd.hosts import HostService
@@ -127,6 +130,9 @@ class Api:
         """Whose counters `show runtime` has."""
         self.started = time.monotonic()
         self._rounds = (self.started, controller.manager.plane.heartbeat())
+        self._followers: set[Session] = set()
+        self._loop = asyncio.get_running_loop()
+        controller.events.listen(self._happened)
 
     async def call(self, session: Session, method: str, params: object) -> object:
         """The answer to a call, as plain values.
@@ -156,6 +162,21 @@ class Api:
     def closed(self, session: Session) -> None:
         """A client is gone, and its captures with it."""
         self.mirrors.stop_captures(session)
+        self._followers.discard(session)
+
+    def follow(self, session: Session) -> None:
+        """Tells a client of each event from now on."""
+        self._followers.add(session)
+
+    def _happened(self, event: Event) -> None:
+        """From any thread."""
+        params = dataclasses.asdict(views.event(event))
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._tell, params)
+
+    def _tell(self, params: dict[str, object]) -> None:
+        for session in list(self._followers):
+            session.notify("event", params)
 
     def runtime(self) -> rows.RuntimeRow:
         """`show runtime`."""
@@ -236,6 +257,7 @@ def _views() -> None:
         ("show.routes", rows.RouteRow, "Routes.", views.routes),
         ("show.paths", rows.PathRow, "Paths that hosts are told.", views.paths),
         ("show.profiles", rows.ProfileRow, "Profiles.", views.profiles),
+        ("show.events", rows.EventRow, "What happened, the oldest first.", views.events),
     ]
     for name, result, summary, view in table:
         _view(name, result, summary, cast("Callable[[Controller], list[object]]", view))
@@ -248,6 +270,19 @@ _views()
 async def _version(api: Api, session: Session, params: Params) -> object:  # noqa: ARG001
     """Versions; what a client asks first."""
     return rows.VersionRow(API_VERSION, __version__)
+
+
+@_method("show.version", Nothing, rows.VersionRow)
+async def _show_version(api: Api, session: Session, params: Params) -> object:
+    """The same, as a view."""
+    return await _version(api, session, params)
+
+
+@_method("events", Nothing, rows.EventRow, many=True)
+async def _events(api: Api, session: Session, params: Params) -> object:  # noqa: ARG001
+    """What happened; what happens from now on follows as notifications `event`."""
+    api.follow(session)
+    return views.events(api.controller)
 
 
 @_method("show.status", Nothing, rows.StatusRow)

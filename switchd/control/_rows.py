@@ -358,6 +358,20 @@ class RuntimeRow:
 
 
 @dataclass(frozen=True)
+class EventRow:
+    """Something that happened."""
+
+    time: str
+    """When, UTC."""
+    kind: str
+    """link, port, routes or config."""
+    what: str
+    """A port as "tor0/h1", a switch, or what changed."""
+    text: str
+    """What happened to it."""
+
+
+@dataclass(frozen=True)
 class ConfigRow:
     """The configuration in force."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from switchd._controller import Controller
+    from switchd._events import Event
     from switchd.dataplane import PortReading
     from switchd.plan import Change, PortPlan
     from switchd.runtime import LivePort
@@ -322,6 +323,17 @@ def profiles(controller: Controller) -> list[rows.ProfileRow]:
         )
         for name, profile in {**PROFILES, **config.profile}.items()
     ]
+
+
+def event(found: Event) -> rows.EventRow:
+    """An event as it is told."""
+    time = found.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return rows.EventRow(time, found.kind, found.what, found.text)
+
+
+def events(controller: Controller) -> list[rows.EventRow]:
+    """`show events`."""
+    return [event(found) for found in controller.events.last()]
 
 
 def changes(found: list[Change]) -> list[rows.ChangeRow]:

@@ -43,6 +43,11 @@ class Change:
     """"switch tor0", "port tor0/h1", "forwarding tor0"."""
     fields: tuple[Field, ...] = ()
 
+    def summary(self) -> str:
+        """The change in one line, without what it is of."""
+        values = ", ".join(f"{item.name}: {item.old} -> {item.new}" for item in self.fields)
+        return f"{self.kind} ({values})" if values else self.kind
+
     def lines(self) -> Iterator[str]:
         """The change as text."""
         yield f"{self.kind:8}{self.what}  ({EFFECTS[self.kind]})"

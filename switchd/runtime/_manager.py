@@ -6,6 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from switchd._events import Events
 from switchd.dataplane import DataPlaneError
 from switchd.runtime._apply import Applier
 from switchd.runtime._ports import RETRY_SECONDS
@@ -35,6 +36,7 @@ class Manager:
         plane: DataPlane,
         on_change: Callable[[], None] = lambda: None,
         present: Callable[[Opening], bool] = lambda _: True,
+        events: Events | None = None,
     ) -> None:
         """Begins with no switch.
 
@@ -42,11 +44,13 @@ class Manager:
             plane: The data path.
             on_change: Called after ports or their states changed, from the thread that did it.
             present: Whether it is worth trying to open that device again.
+            events: Where it says what happens to ports.
         """
         self.plane = plane
         self.live: dict[str, LiveSwitch] = {}
         self._on_change = on_change
         self._present = present
+        self._events = events or Events()
 
     @property
     def plan(self) -> Plan:
@@ -96,7 +100,9 @@ class Manager:
         if port.link_up == up:
             return
         port.link_up = up
-        log.info("link of %s/%s is %s", name, port.plan.name, "up" if up else "down")
+        state = "up" if up else "down"
+        log.info("link of %s/%s is %s", name, port.plan.name, state)
+        self._events.add("link", f"{name}/{port.plan.name}", state)
         if port.has_interface:
             try:
                 live.handle.set_link(port.plan.name, up=port.in_use)
@@ -111,6 +117,7 @@ class Manager:
         if live is None or live.kernel == forwarding:
             return
         live.kernel = forwarding
+        self._events.add("routes", switch, f"the kernel has {len(forwarding.routes)}")
         try:
             live.handle.set_forwarding(live.forwarding(live.plan))
         except DataPlaneError as error:
@@ -132,7 +139,7 @@ class Manager:
                         self._reopen(name, live, port)
                 elif reading is not None and reading.state in REOPEN_STATES:
                     port.error = f"{reading.state}: {reading.reason}"
-                    log.warning("port %s/%s is %s", name, port.plan.name, port.error)
+                    self._failed(name, port)
                     self._reopen(name, live, port)
                 elif reading is not None and not port.has_interface:
                     self._set_link(name, live, port, up=reading.state == "up")
@@ -145,13 +152,18 @@ class Manager:
         except DataPlaneError as error:
             port.error = str(error)
             if port.error != before:
-                log.warning("port %s/%s: %s", name, port.plan.name, error)
+                self._failed(name, port)
         else:
             port.actual, port.error, port.link_up = port.plan, "", True
             port.reopened += 1
             log.info("port %s/%s is open again", name, port.plan.name)
+            self._events.add("port", f"{name}/{port.plan.name}", "open again")
         live.handle.set_link(port.plan.name, up=port.in_use)
         self._on_change()
+
+    def _failed(self, name: str, port: LivePort) -> None:
+        log.warning("port %s/%s: %s", name, port.plan.name, port.error)
+        self._events.add("port", f"{name}/{port.plan.name}", port.error)
 
     def audit(self) -> list[str]:
         """What breaks conservation, by switch."""

@@ -13,11 +13,14 @@ from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.control import Client, ControlError, UnreachableError
 from switchd.switchctl import _output
+from switchd.switchctl._batch import commands_of
 from switchd.switchctl._capture import capture
+from switchd.switchctl._doctor import examine
+from switchd.switchctl._events import follow
 from switchd.switchctl._top import top
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SOCKET = "/run/ndpstack/switchd.sock"
 SOCKET_VARIABLE = "SWITCHD_SOCKET"
@@ -29,6 +32,9 @@ EXIT_CODES = {
     3: "the daemon cannot be reached",
     130: "interrupted",
 }
+
+NOT_IN_BATCH = ("batch", "completion", "doctor", "top")
+"""Commands that want a terminal, or no daemon."""
 
 VIEWS = {
     "status": "the daemon in a few lines",
@@ -49,6 +55,8 @@ VIEWS = {
     "runtime": "how the data path and the control plane do",
     "running-config": "the configuration in force",
     "log": "levels of loggers",
+    "events": "what happened to links, ports, routes and the configuration",
+    "version": "versions of the daemon and of its API",
 }
 
 
@@ -103,6 +111,9 @@ def _add(
 def _add_show(commands: Commands[argparse.ArgumentParser]) -> None:
     show = _add(commands, "show", "Show the state of things", _show)
     show.add_argument("what", choices=list(VIEWS), metavar="WHAT", help=", ".join(VIEWS))
+    show.add_argument(
+        "name", nargs="?", metavar="NAME", help="of this port only (h1, tor0/h1), or this switch"
+    )
     show.add_argument("--switch", help="of this switch only")
     show.add_argument("--port", help="of this port only")
     show.add_argument("--nonzero", action="store_true", help="only rows that counted something")
@@ -118,6 +129,8 @@ def _add_changes(commands: Commands[argparse.ArgumentParser]) -> None:
     reload = _add(commands, "reload", "Apply what differs in the files, all or nothing", _reload)
     for parser in (change, unset, reload):
         parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    diff = _add(commands, "diff", "Say what a reload would change", _reload)
+    diff.set_defaults(dry_run=True)
     _add(commands, "save", "Write what was set at run time into conf.d", _save)
     clear = _add(commands, "clear", "Count anew; Prometheus sees no change", _clear)
     clear.add_argument("what", nargs="?", choices=("counters", "watermarks"), default="counters")
@@ -148,6 +161,14 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     log = _add(commands, "log", "Change what is logged, until the daemon ends", _log)
     log.add_argument("logger", nargs="?", default="switchd", help="switchd.control, for example")
     log.add_argument("level", choices=("debug", "info", "warning", "error"))
+    events = _add(commands, "events", "Follow what happens to links, ports, routes", follow)
+    events.add_argument("--seconds", type=float, help="end after this time")
+    batch = _add(commands, "batch", "Run the commands of a file, one a line", _batch)
+    batch.add_argument("file", metavar="FILE", help="- for stdin; # begins a comment")
+    batch.add_argument(
+        "-e", "--stop-on-error", action="store_true", help="run none after one that failed"
+    )
+    _add(commands, "doctor", "Say what keeps the switch from running well, and the mend", examine)
     live = _add(commands, "top", "Watch rates of all ports", _top)
     live.add_argument("--seconds", type=float, default=1.0, help="between two looks (1)")
     shells = commands.add_parser(
@@ -186,6 +207,8 @@ def _filtered(answer: object, arguments: argparse.Namespace) -> object:
     for key, wanted in where.items():
         if wanted:
             rows = [row for row in rows if _belongs(row, key, wanted)]
+    if arguments.name:
+        rows = [row for row in rows if _is_called(row, arguments.name)]
     if arguments.nonzero:
         rows = [row for row in rows if any(_counts(value) for value in row.values())]
     return rows
@@ -196,6 +219,14 @@ def _belongs(row: dict[str, object], key: str, wanted: str) -> bool:
         return row[key] == wanted
     switch, _, port = str(row.get("where", "")).partition("/")
     return wanted == (switch if key == "switch" else port)
+
+
+def _is_called(row: dict[str, object], name: str) -> bool:
+    """Whether a row is of the port or the switch of that name."""
+    switch, slash, port = name.partition("/")
+    if slash:
+        return _belongs(row, "switch", switch) and _belongs(row, "port", port)
+    return _belongs(row, "switch", name) or _belongs(row, "port", name)
 
 
 def _counts(value: object) -> bool:
@@ -309,28 +340,59 @@ def _execute(argv: Sequence[str]) -> int:
         return 2
     if arguments.command == "completion":
         return _completion(arguments.shell)
+    if arguments.command == "doctor":
+        return examine(arguments)
     with Client(arguments.socket, arguments.timeout) as client:
+        if arguments.command == "batch":
+            return _batch(client, arguments)
         arguments.run(client, arguments)
     sys.stdout.flush()
     return 0
 
 
+def _batch(client: Client, arguments: argparse.Namespace) -> int:
+    """Commands over one connection; the exit code is that of the first that failed."""
+    failed = 0
+    for number, words in commands_of(arguments.file):
+        code = _guarded(lambda: _run_line(client, arguments, words), f"line {number}: ")  # noqa: B023
+        failed = failed or code
+        if failed and arguments.stop_on_error:
+            break
+    return failed
+
+
+def _run_line(client: Client, outer: argparse.Namespace, words: list[str]) -> int:
+    try:
+        arguments = build_parser().parse_args(["-o", outer.output, *expand(words)])
+    except SystemExit as error:
+        return int(error.code or 0)
+    if arguments.command in NOT_IN_BATCH or arguments.command is None:
+        raise UserError(f"{' '.join(words)}: no command for a batch")
+    arguments.run(client, arguments)
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
+    return _guarded(lambda: _execute(sys.argv[1:] if argv is None else argv))
+
+
+def _guarded(work: Callable[[], int], where: str = "") -> int:
+    """The exit code; errors are printed."""
     try:
-        return _execute(sys.argv[1:] if argv is None else argv)
+        return work()
     except UnreachableError as error:
-        print(f"switchctl: {error}", file=sys.stderr)
+        print(f"switchctl: {where}{error}", file=sys.stderr)
         return 3
     except ControlError as error:
-        print(f"switchctl: {error}", file=sys.stderr)
+        print(f"switchctl: {where}{error}", file=sys.stderr)
         return 1
     except (UserError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             # The reader has gone; what it did not want to read is no error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        print(f"switchctl: {error}", file=sys.stderr)
+        print(f"switchctl: {where}{error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

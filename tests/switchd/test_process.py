@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from ndpstack import _logs
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._baselines import since
 from switchd._process import KEPT, permitted
+from switchd._threads import in_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +155,26 @@ def test_the_watchdog_notices_a_data_path_that_hangs(
         stopped.plane.rounds += 1
         sock.settimeout(5)
         assert b"WATCHDOG=1" in sock.recv(200)
+
+
+def test_work_in_a_thread_is_waited_for() -> None:
+    """Also by those who cancel it: what it works on is closed afterwards."""
+    going, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        going.set()
+        time.sleep(0.05)
+        ended.set()
+
+    async def cancel() -> None:
+        task = asyncio.create_task(in_thread(work))
+        await asyncio.to_thread(going.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+
+    asyncio.run(cancel())
 
 
 def test_sighup_reloads(

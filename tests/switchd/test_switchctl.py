@@ -18,6 +18,7 @@ from switchd.switchctl._main import VIEWS, expand
 from switchd.switchctl._top import sample, screen
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from running_daemon import RunningDaemon
@@ -179,6 +180,85 @@ def test_exit_codes(tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[st
         tool("show", "prots")
     assert caught.value.code == 2
     assert main([]) == 2
+
+
+def test_rows_of_one_port(tool: Tool) -> None:
+    for name in ("h1", "tor0/h1"):
+        assert [row["port"] for row in document(tool, "show", "port", name)] == ["h1"]
+    assert len(document(tool, "show", "ports", "tor0")) == 2
+    assert document(tool, "show", "ports", "tor1/h1") == []
+
+
+def document(tool: Tool, *argv: str) -> list[dict[str, object]]:
+    """The rows of an answer."""
+    shown = json.loads(tool("-o", "json", *argv))
+    return next(value for key, value in shown.items() if key != "schema_version")
+
+
+def test_a_diff_is_a_reload_that_does_not_happen(tool: Tool, daemon: RunningDaemon) -> None:
+    daemon.path.write_text(daemon.path.read_text().replace("10Gbit", "1Gbit"))
+    assert "rate_bps: 10000000000 -> 1000000000" in tool("diff")
+    assert daemon.plane.switches["tor0"].ports["h1"].plan.rate_bps == 10**10
+
+
+def test_events_are_kept_and_told(tool: Tool, daemon: RunningDaemon) -> None:
+    with daemon.client() as client:
+        assert client.call("events") == client.call("show.events")
+        daemon.daemon.manager.link_changed("", "nobody", up=False)
+        client.call("set", items=["switch.tor0.port.h1.rate=5Gbit"])
+        told: list[Mapping[str, object]] = []
+        while not told:
+            told += [message.params for message in client.notifications(5)]
+    assert (told[0]["kind"], told[0]["what"]) == ("config", "port tor0/h1")
+    assert "5000000000" in str(told[0]["text"])
+    lines = tool("-o", "json", "events", "--seconds", "0").splitlines()
+    assert [json.loads(line)["what"] for line in lines] == ["daemon", "port tor0/h1"]
+    assert "config  port tor0/h1  change" in tool("events", "--seconds", "0")
+    assert "started: 1 switches with 2 ports" in tool("show", "events")
+
+
+def test_a_batch_runs_line_by_line(tool: Tool, daemon: RunningDaemon, tmp_path: Path) -> None:
+    path = tmp_path / "commands"
+    path.write_text("""
+# what a line begins with abbreviates, as on the command line
+set switch.tor0.port.h1.rate=5Gbit   # and comments may follow
+set switch.tor0.port.h1.raet=5Gbit
+sh version
+""")
+    assert "line 4: " in tool("batch", str(path), code=1)
+    assert daemon.plane.switches["tor0"].ports["h1"].plan.rate_bps == 5 * 10**9
+    path.write_text("show version\nfrobnicate\nshow status\n")
+    tool("batch", "-e", str(path), code=2)
+    path.write_text("top\n")
+    assert "no command for a batch" in tool("batch", str(path), code=2)
+    path.write_text("show version\nshow status\n")
+    assert "uptime" in tool("batch", str(path))
+    assert "cannot be read" in tool("batch", str(tmp_path / "none"), code=2)
+
+
+def test_the_doctor_looks_at_the_daemon_and_its_ports(
+    tool: Tool, daemon: RunningDaemon, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def findings(code: int) -> dict[str, dict[str, object]]:
+        socket = str(daemon.folder / "control.sock")
+        assert main(["--socket", socket, "-o", "json", "doctor"]) in (code, 1)
+        shown = json.loads(capsys.readouterr().out)["findings"]
+        return {item["check"]: item for item in shown}
+
+    found = findings(0)
+    assert found["audit"]["status"] == "ok"
+    assert found["port tor0/h1"]["status"] == "ok"
+    port = daemon.plane.switches["tor0"].ports["h2"]
+    port.state, port.reason = "down", "no peer"
+    tool("set", "switch.tor0.port.h1.rate=5Gbit")
+    found = findings(1)
+    assert (found["port tor0/h2"]["status"], found["port tor0/h2"]["text"]) == (
+        "fail",
+        "down: no peer",
+    )
+    assert found["daemon"]["remedy"] == "switchctl save"
+    assert main(["--socket", str(tmp_path / "none.sock"), "doctor"]) == 1
+    assert "-> systemctl start switchd" in capsys.readouterr().out
 
 
 def test_words_may_be_abbreviated() -> None:
