@@ -47,6 +47,9 @@ COMMANDS: dict[str, Command] = {
     "ping": Command("ndpstack.cli._ping", "Measure round trips to a host"),
     "completion": Command("ndpstack.cli._completion", "Print a completion script for a shell"),
     "decode": Command("ndpstack.cli._decode", "Show the NDP and Homa packets of a capture file"),
+    "bench": Command(
+        "ndpstack.cli._bench", "Measure our sockets beside the kernel's, pyzmq's and gRPC's"
+    ),
     "replay": Command(
         "ndpstack.cli._replay", "Run a recorded core again and compare what it sends"
     ),

@@ -20,32 +20,47 @@ def share_done(progress: Progress) -> float:
     return min(1.0, max(by_flows, by_time))
 
 
+def _bar(share: float) -> str:
+    filled = int(_WIDTH * share)
+    return "[" + "#" * filled + "." * (_WIDTH - filled) + f"] {share:4.0%}"
+
+
 def line(progress: Progress) -> str:
-    """The bar and what it is about."""
-    filled = int(_WIDTH * share_done(progress))
-    bar = "#" * filled + "." * (_WIDTH - filled)
+    """The bar of a run and what it is about."""
     done = progress.flows - progress.unfinished
     rate = progress.events / max(progress.wall_s, 1e-9) / 1e6
     return (
-        f"[{bar}] {share_done(progress):4.0%}  {format_time(progress.now_ps)}  "
+        f"{_bar(share_done(progress))}  {format_time(progress.now_ps)}  "
         f"{done:,}/{progress.flows:,} flows  {rate:.1f} M events/s"
     )
 
 
-class Bar:
-    """Draws itself on stderr when that is a terminal."""
+class Line:
+    """A line that is drawn over and over, on stderr when that is a terminal."""
 
     def __init__(self, *, wanted: bool = True) -> None:
         self._on = wanted and sys.stderr.isatty()
         self._drawn = False
 
-    def __call__(self, progress: Progress) -> None:
-        """One look at the run."""
+    def draw(self, text: str) -> None:
+        """In place of what was there."""
         if self._on:
-            print(f"\r{line(progress)}\x1b[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
             self._drawn = True
+
+    def show(self, share: float, text: str) -> None:
+        """A bar and what is being done."""
+        self.draw(f"{_bar(share)}  {text}")
 
     def close(self) -> None:
         """Leaves the line to what follows."""
         if self._drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+class Bar(Line):
+    """The line of a run."""
+
+    def __call__(self, progress: Progress) -> None:
+        """One look at the run."""
+        self.draw(line(progress))

@@ -59,13 +59,21 @@ class Lab:
             lab.run("h0", ["ping", "-c1", str(lab.plan.address("h1").ipv4)])
     """
 
-    def __init__(self, plan: Plan, lab_id: str | None = None, *, scenario: str = "") -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        lab_id: str | None = None,
+        *,
+        scenario: str = "",
+        offloads: bool = False,
+    ) -> None:
         """Prepares a lab; nothing exists before `up`.
 
         Args:
             plan: What to build.
             lab_id: 1 to 6 lower-case letters and digits that name the lab; drawn when None.
             scenario: Where the plan is from, for `ndpstack lab status`.
+            offloads: Leave the kernel its offloads, for labs in which no software switches.
 
         Raises:
             TestbedError: The name is no such word.
@@ -75,6 +83,7 @@ class Lab:
         if not LAB_NAME.fullmatch(self.lab_id):
             raise TestbedError(f"lab name {lab_id!r} is not 1 to 6 lower-case letters and digits")
         self._scenario = scenario
+        self._offloads = offloads
         self._state: State | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -202,7 +211,7 @@ class Lab:
                 ipr.link("set", index=_index_of(ipr, port), state="up")
             if is_host:
                 self._configure_host(ipr, name)
-        for port, _ in self.plan.ports(name):
+        for port, _ in () if self._offloads else self.plan.ports(name):
             disable_offloads(self.namespace(name), port)
 
     def _wait_for_carrier(self, name: str) -> None:

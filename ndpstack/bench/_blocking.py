@@ -1,0 +1,163 @@
+"""Contestants that block: the kernel's sockets, and ours."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from typing import TYPE_CHECKING
+
+from ndpstack.bench._turn import Sample, Turn, ask_in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ndpstack import Stack
+
+OUR_PORT = 4000
+LENGTH = struct.Struct("!I")
+UDP_BYTES_MAX = 65507
+
+
+def open_stack(turn: Turn, *, server: bool) -> Stack:
+    """A stack of the default profile at one end of the link."""
+    from ndpstack import Stack, StackConfig
+
+    address = turn.server if server else turn.client
+    if turn.world == "memory":
+        return Stack(StackConfig(name=turn.link, backend="memory", address=address, listen=server))
+    return Stack(StackConfig(name=turn.link, address=address))
+
+
+def receive_exactly(connection: socket.socket, size: int) -> memoryview:
+    """So many bytes of a stream."""
+    buffer = bytearray(size)
+    view, have = memoryview(buffer), 0
+    while have < size:
+        got = connection.recv_into(view[have:])
+        if got == 0:
+            raise ConnectionError("the other end closed the connection")
+        have += got
+    return view
+
+
+class Udp:
+    """Datagrams; each request fits into one."""
+
+    def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
+        """Answers datagrams."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+            server.bind((turn.kernel, 0))
+            ready(server.getsockname()[1])
+            reply = turn.reply
+            while True:
+                _, client = server.recvfrom(UDP_BYTES_MAX)
+                server.sendto(reply, client)
+
+    def measure(self, turn: Turn) -> Sample:
+        """Sends one, waits for its answer."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.connect((turn.kernel, turn.port))
+            client.settimeout(5)
+            request = turn.request
+
+            def ask() -> None:
+                client.send(request)
+                client.recv(UDP_BYTES_MAX)
+
+            return ask_in_turn(turn, ask)
+
+
+class Tcp:
+    """A connection with TCP_NODELAY, a length before each message."""
+
+    def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
+        """Answers on one connection after the other."""
+        with socket.create_server((turn.kernel, 0)) as server:
+            ready(server.getsockname()[1])
+            while True:
+                connection, _ = server.accept()
+                threading.Thread(target=self._answer, args=(connection, turn), daemon=True).start()
+
+    def _answer(self, connection: socket.socket, turn: Turn) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reply = LENGTH.pack(turn.reply_bytes) + turn.reply
+        try:
+            while True:
+                receive_exactly(connection, *LENGTH.unpack(receive_exactly(connection, 4)))
+                connection.sendall(reply)
+        except ConnectionError:
+            connection.close()
+
+    def measure(self, turn: Turn) -> Sample:
+        """Sends a message, waits for its answer."""
+        with socket.create_connection((turn.kernel, turn.port)) as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            request = LENGTH.pack(turn.request_bytes) + turn.request
+
+            def ask() -> None:
+                client.sendall(request)
+                receive_exactly(client, *LENGTH.unpack(receive_exactly(client, 4)))
+
+            return ask_in_turn(turn, ask)
+
+
+class Homa:
+    """A Homa RPC by a blocking socket."""
+
+    def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
+        """Answers requests."""
+        from ndpstack import HomaSocket
+
+        with open_stack(turn, server=True) as stack, HomaSocket(stack) as server:
+            server.bind(OUR_PORT)
+            ready(OUR_PORT)
+            reply = turn.reply
+            for rpc in server:
+                rpc.reply(reply)
+
+    def measure(self, turn: Turn) -> Sample:
+        """Requests, one after the other."""
+        from ndpstack import HomaSocket
+
+        with open_stack(turn, server=False) as stack, HomaSocket(stack) as client:
+            target = (stack.peer(turn.server), turn.port)
+            request = turn.request
+
+            def ask() -> None:
+                client.request(target, request, timeout=5)
+
+            return ask_in_turn(turn, ask, stack.port_state().mode)
+
+
+class Ndp:
+    """Messages each way over one NDP connection, by blocking sockets."""
+
+    def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
+        """Answers on the one connection that comes."""
+        from ndpstack import NdpSocket
+
+        with open_stack(turn, server=True) as stack, NdpSocket(stack) as server:
+            server.bind(OUR_PORT)
+            server.listen()
+            ready(OUR_PORT)
+            reply = turn.reply
+            with server.accept() as connection:
+                for _ in connection:
+                    connection.send(reply)
+            threading.Event().wait()
+
+    def measure(self, turn: Turn) -> Sample:
+        """Sends a message, waits for its answer."""
+        from ndpstack import NdpSocket
+
+        with open_stack(turn, server=False) as stack, NdpSocket(stack) as client:
+            client.settimeout(5)
+            client.connect((stack.peer(turn.server), turn.port))
+            request = turn.request
+
+            def ask() -> None:
+                client.send(request)
+                client.recv()
+
+            return ask_in_turn(turn, ask, stack.port_state().mode)

@@ -1,0 +1,24 @@
+"""One end of a turn, as a process of its own: `python -m ndpstack.bench._worker ROLE TURN`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+from ndpstack.bench._kinds import KINDS
+from ndpstack.bench._turn import Turn
+
+
+def main(role: str, text: str) -> None:
+    """Serves until it is killed, or measures and prints what it found."""
+    turn = Turn.loads(text)
+    contestant = KINDS[turn.kind].entry(turn.contestant).load()
+    if role == "serve":
+        contestant.serve(turn, lambda port: print(port, flush=True))
+    else:
+        print(json.dumps(asdict(contestant.measure(turn))), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

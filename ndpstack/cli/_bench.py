@@ -1,0 +1,188 @@
+"""`ndpstack bench`: our sockets beside the kernel's, pyzmq's and gRPC's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+from ndpstack.bench._kinds import INCAST_SUMMARY, KINDS
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._progress import Line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from ndpstack.bench import Bed, Match, Standing
+
+ROUNDS = 5
+COUNT_MAX = 10_000_000
+BYTES_MAX = 64 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
+    for name, kind in KINDS.items():
+        sub = kinds.add_parser(name, help=kind.summary, description=f"{kind.summary}.")
+        sub.add_argument("--json", action="store_true", default=False, help="print JSON")
+        sub.add_argument(
+            "--against",
+            metavar="PEERS",
+            help=f"some of {','.join(kind.peers)}; by default all that are installed",
+        )
+        _add_numbers(sub, kind.request_bytes, kind.count, kind.outstanding)
+        sub.add_argument(
+            "--on",
+            choices=["memory", "netns"],
+            help="netns, one veth pair, where there is root for it; else memory and loopback",
+        )
+        sub.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
+    incast = kinds.add_parser("incast", help=INCAST_SUMMARY, description=f"{INCAST_SUMMARY}.")
+    incast.add_argument("--json", action="store_true", default=False, help="print JSON")
+    incast.add_argument("--against", choices=["tcp"], default="tcp", help="the kernel's TCP")
+    incast.add_argument("--rounds", type=int, default=3, help="by default 3")
+
+
+def _add_numbers(parser: argparse.ArgumentParser, size: int, count: int, outstanding: int) -> None:
+    parser.add_argument("--size", type=int, default=size, help=f"bytes, by default {size}")
+    parser.add_argument("--count", type=int, default=count, help=f"in a round, by default {count}")
+    parser.add_argument(
+        "--outstanding", type=int, default=outstanding, help=f"at once, by default {outstanding}"
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"by default {ROUNDS}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Measures and says what came of it."""
+    if arguments.rounds < 1:
+        raise UserError(f"--rounds {arguments.rounds}: at least 1")
+    if arguments.kind == "incast":
+        return _incast(arguments)
+    from ndpstack.bench import degraded, environment, open_bed
+
+    match, notes = _match(arguments)
+    with open_bed(arguments.on) as bed:
+        facts, remarks = environment(bed.world), [*degraded(bed.world), *notes]
+        if not arguments.json:
+            _print_conditions(facts, remarks)
+        standings = _played(match, bed)
+    if arguments.plot:
+        _plot(arguments.plot, match, standings)
+    if arguments.json:
+        from ndpstack.bench import standings_document
+
+        told = standings_document(match, standings)
+        print(json.dumps({"environment": facts, "degraded": remarks, **told}, indent=1))
+    else:
+        _print(match, standings)
+    return Exit.FAILED if any(each.error for each in standings) else Exit.OK
+
+
+def _match(arguments: argparse.Namespace) -> tuple[Match, list[str]]:
+    """What is to be played, and who cannot."""
+    from ndpstack.bench import Match
+
+    for name, value, most in (
+        ("size", arguments.size, BYTES_MAX),
+        ("count", arguments.count, COUNT_MAX),
+        ("outstanding", arguments.outstanding, 1024),
+    ):
+        low = 2 if name == "count" else 1
+        if not low <= value <= most:
+            raise UserError(f"--{name} {value}: from {low} to {most}")
+    kind = KINDS[arguments.kind]
+    if arguments.outstanding > 1 and kind.outstanding == 1:
+        raise UserError(
+            f"--outstanding {arguments.outstanding}: blocking sockets wait for one; "
+            "see `ndpstack bench rpc`"
+        )
+    against = arguments.against.split(",") if arguments.against is not None else None
+    names, notes = kind.choose(against)
+    match = Match(
+        kind=arguments.kind,
+        names=names,
+        request_bytes=arguments.size,
+        reply_bytes=arguments.size if kind.reply_bytes is None else kind.reply_bytes,
+        count=arguments.count,
+        outstanding=arguments.outstanding,
+        rounds=arguments.rounds,
+    )
+    return match, notes
+
+
+def _played(match: Match, bed: Bed) -> list[Standing]:
+    line = Line()
+    turns = match.rounds * len(match.names)
+    try:
+        return match.play(bed, lambda who, done: line.show(done / turns, who))
+    finally:
+        line.close()
+
+
+def _plot(path: Path, match: Match, standings: Sequence[Standing]) -> None:
+    from ndpstack.bench._plot import write_plot
+    from ndpstack.cli._run import check_numpy
+
+    check_numpy()
+    kind = KINDS[match.kind]
+    title = f"{kind.summary}: {match.request_bytes:,} B"
+    try:
+        write_plot(path, match.kind, title, standings, list(kind.ours))
+    except (OSError, ValueError) as error:
+        raise UserError(f"--plot {path}: {error}") from None
+
+
+def _print_conditions(facts: dict[str, str], remarks: Sequence[str]) -> None:
+    for name, text in facts.items():
+        print(f"{name + ':':<10} {text}")
+    for text in remarks:
+        print(f"note:      {text}")
+    print()
+
+
+def _print(match: Match, standings: Sequence[Standing]) -> None:
+    from ndpstack.bench import standings_table
+
+    print(
+        f"{KINDS[match.kind].summary}: {match.request_bytes:,} B there, {match.reply_bytes:,} B "
+        f"back, {match.outstanding} outstanding; medians of {match.rounds} rounds of "
+        f"{match.count:,}"
+    )
+    print(standings_table(standings))
+    for mode in sorted({each.mode for each in standings if each.mode}):
+        print(f"our ports: {mode}")
+    for each in standings:
+        if each.error:
+            print(f"{each.title}: {each.error}")
+
+
+def _incast(arguments: argparse.Namespace) -> int:
+    from ndpstack.bench import degraded, environment
+    from ndpstack.bench._incast import beside_incast, incast_document, incast_table
+    from ndpstack.cli._run import check_numpy
+    from ndpstack.testbed import interruptible, why_unavailable
+
+    check_numpy()
+    reason = why_unavailable()
+    if reason:
+        raise UserError(reason)
+    facts = {**environment("netns"), "link": "hosts around one switch, 100 Mbit/s each"}
+    remarks = degraded("netns")
+    if not arguments.json:
+        _print_conditions(facts, remarks)
+    line = Line()
+    try:
+        with interruptible():
+            waits = beside_incast(arguments.rounds, line.show)
+    finally:
+        line.close()
+    if arguments.json:
+        told = incast_document(waits)
+        print(json.dumps({"environment": facts, "degraded": remarks, **told}, indent=1))
+    else:
+        print(f"{INCAST_SUMMARY}; {arguments.rounds} rounds")
+        print(incast_table(waits))
+    return Exit.FAILED if any(each.unanswered for each in waits) else Exit.OK
