@@ -13,7 +13,7 @@ from ndpstack.scenario import load_scenario
 from ndpstack.sim import completion_ps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,23 +54,26 @@ class Waits:
         return Waits(name, len(times_ms), lost, p50, p99, most)
 
 
-def beside_incast(rounds: int, told: Callable[[float, str], None]) -> list[Waits]:
+def beside_incast(
+    rounds: int, told: Callable[[float, str], None], overrides: Sequence[str] = ()
+) -> list[Waits]:
     """Runs the scenario on namespaces with each contestant in turns.
 
     Args:
         rounds: How often.
         told: Called with the share that is done and what comes next.
+        overrides: What to change in the scenario.
     """
     times: dict[str, list[NDArray[np.float64]]] = {name: [] for name in CONTESTANTS}
     turns = [name for _ in range(rounds) for name in CONTESTANTS]
     for done, name in enumerate(turns):
         told(done / len(turns), name)
-        times[name].append(_one_round(CONTESTANTS[name]))
+        times[name].append(_one_round(overrides, CONTESTANTS[name]))
     return [Waits.of(name, np.concatenate(rows)) for name, rows in times.items()]
 
 
-def _one_round(kernel_tcp: int) -> NDArray[np.float64]:
-    run = Replay(load_scenario(SCENARIO), "netns", kernel_tcp=kernel_tcp)
+def _one_round(overrides: Sequence[str], kernel_tcp: int) -> NDArray[np.float64]:
+    run = Replay(load_scenario(SCENARIO, overrides), "netns", kernel_tcp=kernel_tcp)
     run.run()
     asked = run.flows["bytes"] == REQUEST_BYTES
     times: NDArray[np.float64] = completion_ps(run.flows, run.rows)[asked] / 1e9

@@ -1,0 +1,144 @@
+"""`ndpstack bench`: who takes part, what is printed, and what is said of those that fail."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pytest
+
+from ndpstack.bench import KINDS, Kind
+from ndpstack.bench._incast import Waits, beside_incast, incast_document, incast_table
+from ndpstack.bench._kinds import Entry
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.testbed import why_unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Rows = dict[str, dict[str, object]]
+
+
+def bench(capfd: pytest.CaptureFixture[str], *words: str, code: int = Exit.OK) -> Rows:
+    """Runs it on memory, briefly; returns the rows by contestant."""
+    argv = ["bench", *words, "--on", "memory", "--rounds", "1", "--json"]
+    assert main(argv) == code
+    document = json.loads(capfd.readouterr().out)
+    assert document["environment"]["link"] == "ours: shared memory; the others: loopback"
+    assert any("not the same link" in text for text in document["degraded"])
+    return cast("Rows", document["contestants"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("latency", ["--count", "20"]),
+        ("throughput", ["--count", "3", "--size", "100000"]),
+        ("rpc", ["--count", "64"]),
+    ],
+)
+def test_all_of_a_kind_finish(
+    capfd: pytest.CaptureFixture[str], kind: str, numbers: list[str]
+) -> None:
+    """T6, T7: every row has its figures, and the environment stands above them."""
+    rows = bench(capfd, kind, *numbers)
+    assert list(rows) == [*KINDS[kind].ours, *KINDS[kind].peers]
+    for name, row in rows.items():
+        assert row["error"] == "", name
+        rounds = cast("list[dict[str, float]]", row["rounds"])
+        assert len(rounds) == 1
+        for one in rounds:
+            assert 0 < one["p50_us"] <= one["p99_us"]
+            assert one["requests_per_s"] > 0
+    assert {row["mode"] for name, row in rows.items() if name in KINDS[kind].ours} == {"memory"}
+
+
+def test_one_that_fails_is_named_with_its_end_and_its_words(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """T27: no bare timeout; the others have their figures all the same."""
+    words = ("latency", "--count", "5", "--size", "100000", "--against", "udp,tcp")
+    rows = bench(capfd, *words, code=Exit.FAILED)
+    assert rows["udp"]["rounds"] == [None]
+    assert rows["udp"]["error"] == "the client failed: OSError: [Errno 90] Message too long"
+    assert rows["tcp"]["error"] == ""
+
+
+def test_the_table_says_what_it_was_measured_on(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plot = tmp_path / "latency.svg"
+    argv = ["bench", "latency", "--on", "memory", "--rounds", "1", "--count", "20"]
+    assert main([*argv, "--against", "udp", "--plot", str(plot)]) == Exit.OK
+    text = capfd.readouterr().out
+    for part in ("machine:", "kernel:", "profile:   adaptive", "64 B there, 64 B back", "p50 [us]"):
+        assert part in text
+    assert "our ports: memory" in text
+    assert "UDP, blocking" in plot.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["latency", "--against", "carrier-pigeon"], "there are udp, tcp, uvloop, zmq, grpc"),
+        (["latency", "--outstanding", "8"], "ndpstack bench rpc"),
+        (["rpc", "--count", "1"], "--count 1: from 2"),
+        (["throughput", "--size", "0"], "--size 0: from 1"),
+        (["rpc", "--rounds", "0"], "--rounds 0: at least 1"),
+        (["latency", "--on", "memory", "--count", "2", "--rounds", "1", "--against", "udp",
+          "--plot", "x.nothing"], "--plot x.nothing"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(capfd: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["bench", *words]) == Exit.USAGE
+    assert said in capfd.readouterr().err
+
+
+def test_a_peer_that_is_not_installed_is_left_out_with_the_command() -> None:
+    entry = Entry("Nothing", "_blocking:Udp", "nothing-at-all", "nothing_at_all")
+    kind = Kind(
+        summary="",
+        ours={},
+        peers={"nothing": entry, **KINDS["latency"].peers},
+        request_bytes=1,
+        reply_bytes=1,
+        count=1,
+    )
+    names, notes = kind.choose(["nothing", "udp"])
+    assert names == ["udp"]
+    assert notes == ["nothing is left out: pip install nothing-at-all, or 'ndpstack[bench]'"]
+
+
+def test_waits_without_an_answer_are_counted() -> None:
+    waits = Waits.of("Homa", np.array([1.0, 2.0, np.nan, 3.0]))
+    assert (waits.requests, waits.unanswered, waits.p50_ms, waits.max_ms) == (4, 1, 2.0, 3.0)
+    lost = Waits.of("kernel TCP", np.array([np.nan]))
+    rows = cast("list[dict[str, object]]", incast_document([waits, lost])["contestants"])
+    assert rows[1]["p99_ms"] is None
+    assert "unanswered" in incast_table([waits, lost])
+
+
+NAMESPACES = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
+
+
+@NAMESPACES
+def test_on_one_veth_pair(capfd: pytest.CaptureFixture[str]) -> None:
+    argv = ["bench", "latency", "--rounds", "1", "--count", "20", "--against", "udp", "--json"]
+    assert main(argv) == Exit.OK
+    document = json.loads(capfd.readouterr().out)
+    assert document["environment"]["link"].startswith("one veth pair")
+    rows = document["contestants"]
+    assert rows["homa"]["mode"].startswith("xdp")
+    assert all(row["error"] == "" for row in rows.values())
+
+
+@NAMESPACES
+def test_requests_beside_an_incast_are_answered() -> None:
+    small = ["topology.hosts=6", "traffic.0.senders=4", "traffic.0.repeat=1"]
+    small += ["traffic.1.source=5", "traffic.1.repeat=4"]
+    told: list[str] = []
+    waits = beside_incast(1, lambda _share, name: told.append(name), small)
+    assert told == ["Homa", "kernel TCP"]
+    assert [(each.requests, each.unanswered) for each in waits] == [(4, 0), (4, 0)]
