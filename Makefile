@@ -62,8 +62,9 @@ test-timed: dev ## The tests that have bounds on times, with those checked; want
 reproduce-quick: dev ## The papers' experiments, a part of each that CI has time for
 	$(BIN)/ndpstack reproduce --quick
 
+DEMO ?=
 demo: dev ## The product doing its main job on real packets, in under three minutes
-	$(BIN)/ndpstack demo
+	$(BIN)/ndpstack demo $(DEMO)
 
 SWARM_MINUTES ?= 1
 SWARM_PROTOCOL ?= both

@@ -45,14 +45,14 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UserError("the demo needs rich; install it with: pip install 'ndpstack[sim,cli]'")
     from rich.console import Console
 
-    from ndpstack.demo import Demo, demo_tables, what_is_wrong, write_page
+    from ndpstack.demo import Demo, demo_tables, what_is_lost, what_is_wrong, write_page
 
     console = Console(stderr=True)
     world = _world(arguments.on, console)
     demo = Demo(world, short=arguments.short)
     began = time.monotonic()
     done = _watched(demo, console)
-    wrong = what_is_wrong(done)
+    lost, wrong = what_is_lost(done), what_is_wrong(done)
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
         page = write_page(arguments.out / PAGE, done, world)
@@ -65,15 +65,20 @@ def execute(arguments: argparse.Namespace) -> int:
             for table in tables
         }
         print(
-            json.dumps({"on": world, "tables": rows, "wrong": wrong, "page": str(page)}, indent=1)
+            json.dumps(
+                {"on": world, "tables": rows, "lost": lost, "wrong": wrong, "page": str(page)},
+                indent=1,
+            )
         )
     else:
         for table in tables:
             print(f"{table}\n")
+        for item in lost:
+            print(f"lost: {item}")
         for item in wrong:
             print(f"outside its bounds: {item}")
         print(f"done in {time.monotonic() - began:.0f} s; more in {page}")
-    return Exit.FAILED if wrong and arguments.strict else Exit.OK
+    return Exit.FAILED if lost or (wrong and arguments.strict) else Exit.OK
 
 
 def _names(table: object) -> list[str]:

@@ -7,16 +7,24 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from ndpstack.cli._main import build_parser as ndpstack_parser
+from ndpstack.scenario import load_scenario
+from ndpstack.sim import Simulation, Status
 from ndpstack.switch import counter_texts
+from ndpstack.testbed._blueprint import blueprint
+from ndpstack.testbed._ports import port_names
+from ndpstack.testbed._settings import switchd_settings
+from switchd.config import BUILT_IN, from_table, load
 from switchd.control import ServerCounters
 from switchd.daemon import CONFIG, main
 from switchd.daemon import build_parser as daemon_parser
 from switchd.metrics import metric_names
+from switchd.plan import PROFILES, build_plan
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CONFIGS = sorted((DEPLOY / "config").glob("*.toml"))
@@ -26,6 +34,45 @@ CONFIGS = sorted((DEPLOY / "config").glob("*.toml"))
 def test_every_configuration_is_right(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check-config", str(path)]) == 0
     assert "right" in capsys.readouterr().out
+
+
+def test_every_built_in_profile_has_a_configuration() -> None:
+    disciplines = set()
+    for path in CONFIGS:
+        config = load(path).config
+        known = {**PROFILES, **config.profile}
+        for switch in config.switch.values():
+            names = {switch.profile, *(port.profile for port in switch.port.values())} - {""}
+            disciplines |= {known[name].discipline for name in names}
+    assert disciplines == {PROFILES[name].discipline for name in BUILT_IN}
+
+
+LABS = sorted((DEPLOY / "labs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+def test_every_lab_is_a_configuration_of_switchd(path: Path) -> None:
+    scenario = load_scenario(path).scenario
+    drawing = blueprint(scenario)
+    settings = switchd_settings(scenario, drawing, port_names(drawing, None))
+    assert len(build_plan(from_table(settings, path.parent))) == len(drawing.plan.switches)
+
+
+@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+def test_every_lab_runs_its_traffic(path: Path) -> None:
+    simulation = Simulation(load_scenario(path))
+    assert simulation.run() is Status.DONE
+
+
+def test_the_container_file_copies_and_starts_what_exists() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"debian:12"}
+    command = json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])
+    assert daemon_parser().parse_args(command[1:]).config == CONFIG
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    assert command[0] in project["scripts"]
+    extras = re.findall(r"/source\[([\w,]+)\]", text)[0].split(",")
+    assert set(extras) <= set(project["optional-dependencies"])
 
 
 def test_a_wrong_configuration_ends_with_2(
@@ -73,3 +120,22 @@ def test_systemd_understands_the_units() -> None:
         done = subprocess.run([tool, "verify", str(path)], capture_output=True, text=True)
         wrong = [line for line in done.stderr.splitlines() if path.name in line]
         assert not wrong, wrong
+
+
+EXPOSURE_MAX = 3.0
+"""Of 10, as systemd-analyze counts; most of it is what AF_XDP needs."""
+
+
+@pytest.mark.parametrize("path", sorted((DEPLOY / "systemd").glob("*.service")))
+def test_units_are_hardened(path: Path, tmp_path: Path) -> None:
+    tool = shutil.which("systemd-analyze")
+    if tool is None:
+        pytest.skip("systemd-analyze is not installed")
+    unit = tmp_path / path.name.replace("@.", "@instance.")
+    unit.write_text(path.read_text())
+    threshold = f"--threshold={EXPOSURE_MAX * 10:.0f}"
+    command = [tool, "security", "--offline=true", threshold, "--no-pager", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "unrecognized option" in done.stderr:
+        pytest.skip("this systemd-analyze looks at units that are loaded only")
+    assert done.returncode == 0, done.stdout + done.stderr
