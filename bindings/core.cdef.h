@@ -815,7 +815,7 @@ const struct nd_sim_counters *nd_sim_counters(const struct nd_sim *sim);
 size_t nd_sim_memory(const struct nd_sim *sim);
 const struct nd_flow *nd_sim_flows(const struct nd_sim *sim, uint32_t *count);
 const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count);
-const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count);
+const struct nd_sim_host_row *nd_sim_hosts(struct nd_sim *sim, uint32_t *count);
 const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, uint32_t port);
 const struct nd_phantom_counters *nd_sim_phantom_counters(const struct nd_sim *sim, uint32_t port);
 const uint64_t *nd_sim_engine_counters(const struct nd_sim *sim, uint32_t host, uint32_t engine);

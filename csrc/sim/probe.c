@@ -161,27 +161,56 @@ void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps 
 		nd_capture_launch(sim, number, index, start);
 }
 
+/* How long the last hop to the host has been sending until now. */
+static nd_ps busy_so_far(struct nd_sim *sim, uint32_t host)
+{
+	uint32_t last_hop = nd_topology_port_reverse(&sim->topology, host);
+	nd_ps until = nd_sim_port(sim, last_hop)->busy_until;
+	nd_ps busy = sim->probe.busy[host];
+
+	/* What is on the wire was counted as a whole when it started. */
+	return until > sim->now ? busy - nd_min_u64(busy, until - sim->now) : busy;
+}
+
 static void open_message(struct nd_sim *sim, uint32_t host)
 {
 	struct nd_waste *waste = &sim->probe.wastes[host];
 
 	if (waste->open++ == 0) {
 		waste->open_since = sim->now;
-		waste->idle_mark = sim->probe.busy[host];
+		waste->idle_mark = busy_so_far(sim, host);
 	}
+}
+
+/* Books the time that the host has had messages open, up to the present. */
+static void settle_waste(struct nd_sim *sim, uint32_t host)
+{
+	struct nd_waste *waste = &sim->probe.wastes[host];
+	nd_ps open = sim->now - waste->open_since;
+	nd_ps total = busy_so_far(sim, host);
+	nd_ps busy = total - waste->idle_mark;
+
+	sim->host_rows[host].expecting_ps += open;
+	sim->host_rows[host].idle_ps += open - nd_min_u64(open, busy);
+	waste->open_since = sim->now;
+	waste->idle_mark = total;
 }
 
 static void close_message(struct nd_sim *sim, uint32_t host)
 {
 	struct nd_waste *waste = &sim->probe.wastes[host];
-	nd_ps open, busy;
 
-	if (--waste->open > 0)
-		return;
-	open = sim->now - waste->open_since;
-	busy = sim->probe.busy[host] - waste->idle_mark;
-	sim->host_rows[host].expecting_ps += open;
-	sim->host_rows[host].idle_ps += open - nd_min_u64(open, busy);
+	if (waste->open == 1)
+		settle_waste(sim, host);
+	waste->open--;
+}
+
+void nd_probe_settle_wastes(struct nd_sim *sim)
+{
+	for (uint32_t host = 0; host < sim->topology.hosts; host++) {
+		if (sim->probe.wastes[host].open)
+			settle_waste(sim, host);
+	}
 }
 
 void nd_probe_flow_received(struct nd_sim *sim, uint32_t flow)

@@ -26,6 +26,8 @@ void nd_probe_receive(struct nd_sim *sim, uint32_t host, uint32_t index);
 void nd_probe_flow_received(struct nd_sim *sim, uint32_t flow);
 /* Brings the depths up to the present. */
 void nd_probe_settle_depths(struct nd_sim *sim);
+/* The same for the time that last hops were idle. */
+void nd_probe_settle_wastes(struct nd_sim *sim);
 void nd_probe_append(struct nd_sim *sim, enum nd_sim_record_kind kind, uint32_t place,
 		     uint32_t index, nd_ps time);
 

@@ -359,9 +359,11 @@ const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count)
 	return sim->rows;
 }
 
-const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count)
+const struct nd_sim_host_row *nd_sim_hosts(struct nd_sim *sim, uint32_t *count)
 {
 	give(count, sim->topology.hosts);
+	if (sim->probe.wastes)
+		nd_probe_settle_wastes(sim);
 	return sim->host_rows;
 }
 

@@ -233,7 +233,8 @@ size_t nd_sim_memory(const struct nd_sim *sim);
 /* Arrays of the simulation; count may be NULL. */
 const struct nd_flow *nd_sim_flows(const struct nd_sim *sim, uint32_t *count);
 const struct nd_flow_row *nd_sim_rows(const struct nd_sim *sim, uint32_t *count);
-const struct nd_sim_host_row *nd_sim_hosts(const struct nd_sim *sim, uint32_t *count);
+/* Brought up to the present time by the call. */
+const struct nd_sim_host_row *nd_sim_hosts(struct nd_sim *sim, uint32_t *count);
 /* Queue counters of a port, NULL for the NIC of a host. */
 const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, uint32_t port);
 /* Counters of a port's phantom queue, NULL where there is none. */

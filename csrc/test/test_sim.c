@@ -304,6 +304,40 @@ TEST(probes__waste)
 	nd_sim_free(f.sim);
 }
 
+/* Waste is known while the message is still open, and looking at it adds nothing. */
+TEST(probes__waste_before_the_end)
+{
+	struct nd_sim_change slow = { .kind = ND_SIM_CHANGE_RATE, .value = 5 * GBIT, .port = 0 };
+	const struct nd_sim_host_row *hosts;
+	nd_ps first, step = 14400000, packet = 7200000;
+
+	begin(4);
+	f.config.probes.waste = 1;
+	f.config.changes = &slow;
+	f.config.change_count = 1;
+	flows[0] = fixture_flow(0, 1, 8936 * 101);
+	CHECK_EQ(run(1, 20 * step), ND_SIM_UNTIL);
+	hosts = nd_sim_hosts(f.sim, NULL);
+	first = hosts[1].expecting_ps;
+	CHECK(first > 10 * step && first < 20 * step);
+	for (nd_ps i = 1; i <= 40; i++) {
+		nd_ps idle;
+
+		CHECK_EQ(nd_sim_run(f.sim, 20 * step + i * step / 4), ND_SIM_UNTIL);
+		hosts = nd_sim_hosts(f.sim, NULL);
+		CHECK_EQ(hosts[1].expecting_ps, first + i * step / 4);
+		/* Half of the time, to within the packet that is on the wire. */
+		idle = hosts[1].idle_ps;
+		CHECK(idle + packet >= hosts[1].expecting_ps / 2);
+		CHECK(idle <= hosts[1].expecting_ps / 2 + packet);
+	}
+	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_DONE);
+	hosts = nd_sim_hosts(f.sim, NULL);
+	CHECK_EQ(hosts[1].expecting_ps, step * 100);
+	CHECK_EQ(hosts[1].idle_ps, packet * 100);
+	nd_sim_free(f.sim);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
