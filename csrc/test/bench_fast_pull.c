@@ -2,7 +2,7 @@
 /*
  * How evenly a host spaces its PULLs (E-N11): a sender that only listens to the clock.
  *
- *	bench_fast_pull MEGABITS PULLS [CPU_OF_CORE CPU_OF_SENDER]
+ *	bench_fast_pull MEGABITS PULLS [CPU_OF_CORE CPU_OF_SENDER [FILE]]
  *
  * The receiver is a whole host, core thread and all, on a link of that rate. The sender is an NDP
  * engine that this thread drives over the other end of a memory port, so that the time at which
@@ -154,6 +154,22 @@ static void run(void)
 	}
 }
 
+/* A PULL that comes early makes up for one that was late: 0. */
+static void write_lateness(const char *path, const nd_ns *sorted, uint32_t count, nd_ns target)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		bench_fail("cannot write %s: %s", path, strerror(errno));
+	for (uint32_t percent = 1; percent < 100; percent++) {
+		nd_ns spacing = sorted[(uint64_t)count * percent / 100];
+
+		fprintf(file, "%lluns\n",
+			(unsigned long long)(spacing > target ? spacing - target : 0));
+	}
+	fclose(file);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t link_bps;
@@ -161,8 +177,9 @@ int main(int argc, char **argv)
 	uint32_t seen = 0;
 	double target;
 
-	if (argc != 3 && argc != 5)
-		bench_fail("usage: bench_fast_pull MEGABITS PULLS [CPU_OF_CORE CPU_OF_SENDER]");
+	if (argc != 3 && argc != 5 && argc != 6)
+		bench_fail("usage: bench_fast_pull MEGABITS PULLS "
+			   "[CPU_OF_CORE CPU_OF_SENDER [FILE]]");
 	link_bps = strtoull(argv[1], NULL, 10) * 1000000;
 	pull_limit = (uint32_t)strtoul(argv[2], NULL, 10);
 	snprintf(name, sizeof(name), "bench-pull-%d", getpid());
@@ -184,5 +201,7 @@ int main(int argc, char **argv)
 	       argv[1], target, pull_limit - 1 - seen);
 	bench_print_quantiles("ns", pulls, seen);
 	printf("}\n");
+	if (argc == 6)
+		write_lateness(argv[5], pulls, seen, (nd_ns)target);
 	return 0;
 }

@@ -42,7 +42,7 @@ def _chosen(arguments: argparse.Namespace) -> list[Experiment]:
     if arguments.ids and arguments.all:
         raise UserError("give experiments or --all, not both")
     if arguments.ids:
-        return [find(identifier) for identifier in arguments.ids]
+        return list(dict.fromkeys(find(identifier) for identifier in arguments.ids))
     if arguments.all:
         return list(EXPERIMENTS.values())
     if arguments.quick:
@@ -98,9 +98,10 @@ def _join(folder: Path, chosen: list[Experiment]) -> None:
 def _list() -> None:
     for experiment in EXPERIMENTS.values():
         mark = "quick" if experiment.quick else ""
+        others = f", answers {' and '.join(experiment.also)} too" if experiment.also else ""
         print(
             f"{experiment.id}  {experiment.cost_s:6.0f} CPU s  {mark:5}  {experiment.title} "
-            f"({experiment.source})"
+            f"({experiment.source}){others}"
         )
 
 

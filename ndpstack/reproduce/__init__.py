@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for experiment in (*_NDP, *_HOMA)}
 
 
+_BY_ANY_ID = {
+    identifier: experiment for experiment in EXPERIMENTS.values() for identifier in experiment.ids
+}
+
+
 def find(identifier: str) -> Experiment:
-    """The experiment with that id.
+    """The experiment with that id, or whose numbers are in it.
 
     Raises:
         UserError: There is none; the text lists them.
     """
-    if identifier not in EXPERIMENTS:
-        raise UserError(f"no experiment {identifier!r}; there are {', '.join(EXPERIMENTS)}")
-    return EXPERIMENTS[identifier]
+    if identifier in EXPERIMENTS:
+        return EXPERIMENTS[identifier]
+    if identifier not in _BY_ANY_ID:
+        raise UserError(f"no experiment {identifier!r}; there are {', '.join(_BY_ANY_ID)}")
+    return _BY_ANY_ID[identifier]

@@ -131,6 +131,13 @@ class Experiment:
     """Part of --quick."""
     cost_s: float
     """About the CPU seconds of the full run on one core, from what a simulated second costs."""
+    also: tuple[str, ...] = ()
+    """Further entries of the catalogue whose numbers are in it."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All entries that it answers."""
+        return (self.id, *self.also)
 
 
 def prepare(outcome: Outcome, scenario: str, *overrides: str) -> Simulation:

@@ -11,7 +11,12 @@ from ndpstack.reproduce._experiment import (
     Outcome,
     simulate,
 )
-from ndpstack.reproduce._homa_load import ndp_long_messages, overcommitment, queue_lengths
+from ndpstack.reproduce._homa_load import (
+    ndp_long_messages,
+    overcommitment,
+    queue_lengths,
+    sustained,
+)
 from ndpstack.reproduce._homa_priorities import (
     allocation,
     bytes_by_level,
@@ -111,7 +116,7 @@ EXPERIMENTS = (
         "Homa F12a, F13a",
         lambda effort, outcome: slowdown_at(0.8, effort, outcome),
         True,
-        150,
+        700,
     ),
     Experiment(
         "E-H03",
@@ -125,13 +130,24 @@ EXPERIMENTS = (
     Experiment(
         "E-H07", "what delays the tail of short messages", "Homa F14", tail_causes, True, 80
     ),
-    Experiment("E-H09", "overcommitment and load, W4", "Homa F16", overcommitment, True, 300),
-    Experiment("E-H10", "queue lengths", "Homa T1", queue_lengths, True, 150),
+    Experiment("E-H08", "highest load by workload", "Homa F15", sustained, True, 400),
+    Experiment(
+        "E-H09",
+        "overcommitment and load, W4",
+        "Homa F16, §5.2",
+        overcommitment,
+        True,
+        500,
+        also=("E-H20",),
+    ),
+    Experiment("E-H10", "queue lengths", "Homa T1", queue_lengths, True, 600),
     Experiment("E-H11", "unscheduled levels, W1", "Homa F17", unscheduled_levels, False, 15),
     Experiment("E-H12", "cutoff between two levels, W3", "Homa F18", cutoff_sweep, False, 65),
     Experiment("E-H13", "scheduled levels, W4", "Homa F19", scheduled_levels, False, 55),
     Experiment("E-H14", "unscheduled limit, W4", "Homa F20", unscheduled_limit, False, 90),
     Experiment("E-H15", "bytes by priority level, W3", "Homa F21", bytes_by_level, True, 30),
-    Experiment("E-H18", "incast control", "Homa F10, §3.6", incast_control, True, 30),
     Experiment("E-H16", "levels by the text's rule", "Homa §3.4", allocation, True, 1),
+    Experiment(
+        "E-H18", "incast control", "Homa F10, §3.6", incast_control, True, 30, also=("E-H19",)
+    ),
 )

@@ -23,6 +23,8 @@ UNLIMITED = 2**32 - 1
 """The cutoff of the lowest unscheduled level."""
 WARM_UP = 0.4
 """Share of the arrivals that is not counted, at the beginning: long messages pile up slowly."""
+LATE = 0.5
+"""The same where counters are watched until the end."""
 COOL_DOWN = 0.1
 """The same at the end: the last messages see the network run empty."""
 SAMPLES_MIN = 100
@@ -58,6 +60,14 @@ LOADS = {
     "w4": Load("w4", 1, 0.898, 160, 60),
     "w5": Load("w5", 1, 0.898, 240, 60),
 }
+SETTLED_MS = {"w1": 4, "w2": 10, "w3": 100, "w4": 640, "w5": 960}
+"""How long messages arrive at 80 % until the backlog of the longest has nearly stopped to grow."""
+
+
+def settled(name: str) -> Load:
+    """The workload for as long as it takes to settle at 80 %."""
+    load = LOADS[name]
+    return load.lasting(load.quick_ms, SETTLED_MS[name])
 
 
 def balanced_cutoffs(name: str, levels: int) -> list[int]:
@@ -94,15 +104,19 @@ def levels(name: str, unscheduled: int, scheduled: int) -> list[str]:
     ]
 
 
-def settings(load: Load, share: float, effort: Effort, *more: str) -> list[str]:
-    """The overrides that make the scenario run this workload at this share of the link."""
+def arrivals(load: Load, share: float, effort: Effort) -> list[str]:
+    """The overrides that make messages arrive at this share of the link."""
     return [
-        *levels(load.name, load.unscheduled, 8 - load.unscheduled),
         f"traffic.0.sizes={load.name}",
         f"traffic.0.load={share * load.payload_share * 100:.4g}%",
         f"traffic.0.until={load.arrivals_ms(effort):g}ms",
-        *more,
     ]
+
+
+def settings(load: Load, share: float, effort: Effort, *more: str) -> list[str]:
+    """The overrides that make the scenario run this workload over Homa."""
+    split = levels(load.name, load.unscheduled, 8 - load.unscheduled)
+    return [*split, *arrivals(load, share, effort), *more]
 
 
 @dataclass(frozen=True)
@@ -152,6 +166,8 @@ class Steady:
     seconds: float
     wire_bytes: NDArray[np.uint64]
     """To each host."""
+    idle_ps: NDArray[np.uint64]
+    """Time that the link to each host was idle though messages were to come; probe `waste`."""
     bytes_ns: NDArray[np.uint64]
     """Integral of each port's queue; empty without the probe `queues`."""
 
@@ -160,24 +176,42 @@ class Steady:
         """Share of the links to hosts that was in use."""
         return float(self.wire_bytes.mean()) * 8 / (self.seconds * PORT_BPS)
 
+    @property
+    def wasted(self) -> float:
+        """Share of the time that links to hosts were idle though messages were to come."""
+        return float(self.idle_ps.mean()) / 1e12 / self.seconds
 
-def run_steady(
-    outcome: Outcome, load: Load, share: float, effort: Effort, *more: str, begin: float = WARM_UP
-) -> Steady:
-    """Runs a workload until the last message was asked for, and no longer.
+
+def watch(outcome: Outcome, end_ms: float, begin: float, *overrides: str) -> Steady:
+    """Runs the scenario until the last message was asked for, and no longer.
 
     An overloaded network would take long to run empty, and that time says nothing.
+
+    Args:
+        outcome: Where the command is noted.
+        end_ms: When the last message is asked for.
+        begin: What share of that time has passed when counting begins.
+        overrides: What the scenario is to run.
     """
-    simulation = prepare(outcome, SCENARIO, *settings(load, share, effort, *more))
-    end_ps = int(load.arrivals_ms(effort) * 1e9)
+    simulation = prepare(outcome, SCENARIO, *overrides)
+    end_ps = int(end_ms * 1e9)
     begin_ps = int(begin * end_ps)
     advance(outcome, simulation, begin_ps)
-    wire_bytes = simulation.hosts["wire_bytes"].copy()
+    hosts = simulation.hosts.copy()
     bytes_ns = simulation.depths["bytes_ns"].copy()
     advance(outcome, simulation, end_ps)
     return Steady(
         simulation,
         (end_ps - begin_ps) / 1e12,
-        simulation.hosts["wire_bytes"] - wire_bytes,
+        simulation.hosts["wire_bytes"] - hosts["wire_bytes"],
+        simulation.hosts["idle_ps"] - hosts["idle_ps"],
         simulation.depths["bytes_ns"] - bytes_ns,
     )
+
+
+def run_steady(
+    outcome: Outcome, load: Load, share: float, effort: Effort, *more: str, begin: float = LATE
+) -> Steady:
+    """Watches a workload over Homa in its steady state."""
+    overrides = settings(load, share, effort, *more)
+    return watch(outcome, load.arrivals_ms(effort), begin, *overrides)

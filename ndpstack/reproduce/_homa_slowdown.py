@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ndpstack.reproduce._experiment import Check, Effort, Figure, Line, Outcome
-from ndpstack.reproduce._homa_runs import LOADS, SAMPLES_MIN, Slowdowns, run, slowdowns
+from ndpstack.reproduce._homa_runs import (
+    LOADS,
+    SAMPLES_MIN,
+    Slowdowns,
+    run,
+    settled,
+    slowdowns,
+)
 from ndpstack.reproduce._published import SizeBin, homa_slowdown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+SETTLES_SOON = 0.6
+"""Below this load the backlog of long messages does not grow for long."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,8 @@ def _curve(name: str, share: float, bins: list[SizeBin], deciles: list[Decile]) 
 def slowdown_at(share: float, effort: Effort, outcome: Outcome) -> None:
     """The curves of figure 12 (tail) and 13 (mean) at one load."""
     for name in effort.choose(("w1", "w2", "w3"), tuple(LOADS)):
-        found = slowdowns(run(outcome, LOADS[name], share, effort))
+        load = LOADS[name] if share < SETTLES_SOON else settled(name)
+        found = slowdowns(run(outcome, load, share, effort))
         bins = homa_slowdown("Homa", name, share)
         deciles = _compare(bins, found)
         outcome.figures.append(_curve(name, share, bins, deciles))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from ndpstack.reproduce import _ndp_incast as incast
 from ndpstack.reproduce import _ndp_load as load
 from ndpstack.reproduce import _ndp_paths as paths
+from ndpstack.reproduce import _ndp_spacing as spacing
+from ndpstack.reproduce import _ndp_switch as switch
 from ndpstack.reproduce import _ndp_testbed as testbed
 from ndpstack.reproduce import _omnet as omnet
 from ndpstack.reproduce._experiment import Experiment
 
 EXPERIMENTS = (
+    Experiment("E-N01", "unresponsive senders", "NDP F2", switch.unresponsive, True, 40),
     Experiment("E-N02", "nine packets at once", "NDP F3", testbed.nine_packets, True, 1),
     Experiment("E-N03", "latency of packets", "NDP F4", incast.latencies, True, 60),
     Experiment("E-N04", "constants", "NDP §3.2", testbed.constants, True, 1),
     Experiment(
-        "E-N05", "path choice (with E-N06, E-N28)", "NDP §3.1.1", load.path_choice, True, 10
+        "E-N05", "path choice", "NDP §3.1.1", load.path_choice, True, 10, also=("E-N06", "E-N28")
     ),
     Experiment("E-N08", "7:1 incast on 8 servers", "NDP F9", testbed.testbed_incast, True, 10),
     Experiment(
@@ -22,6 +25,8 @@ EXPERIMENTS = (
     ),
     Experiment("E-N10", "window, two hosts", "NDP F11", testbed.initial_window, True, 5),
     Experiment("E-N11", "PULL spacing", "NDP F12", testbed.pull_spacing, True, 1),
+    Experiment("E-N12", "measured spacing, permutation", "NDP §6", spacing.many, True, 60),
+    Experiment("E-N13", "measured spacing, incast", "NDP F13", spacing.incast, True, 30),
     Experiment("E-N14", "permutation", "NDP F14", load.permutation, True, 20),
     Experiment("E-N15", "an idle pair in a loaded network", "NDP F15", load.idle_pair, True, 60),
     Experiment("E-N16", "incast of 450 KB", "NDP F16", incast.incast, True, 30),

@@ -24,6 +24,8 @@ BASE_US = 42.256
 """A full packet over six links of 1 us after its first serialisation."""
 IN_SERVICE = 1
 """The authors' queues count the packet in service, ours do not."""
+SMALL = "transport.ndp.mss-bytes=1436B"
+"""Packets of 1,500 bytes with the paper's header."""
 IW_23 = "transport.ndp.initial-window=23"
 """The window of the authors' files."""
 

@@ -13,6 +13,7 @@ from ndpstack.reproduce._ndp_runs import (
     LINK_BPS,
     PAYLOAD_BYTES,
     SCENARIO,
+    SMALL,
     WIRE_BYTES,
     ends_us,
     engine_totals,
@@ -130,8 +131,6 @@ def testbed_incast(effort: Effort, outcome: Outcome) -> None:
 # ---- E-N09 ----
 
 
-SMALL = "transport.ndp.mss-bytes=1436B"
-"""Packets of 1,500 bytes with the paper's header."""
 SEVENTH_OF_A_LINK = (
     "one of seven flows that are served alike has a seventh of the link, on which 200 KB take "
     "1.16 ms, 1 ms longer than alone"

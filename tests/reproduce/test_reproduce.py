@@ -11,7 +11,7 @@ import pytest
 from ndpstack._errors import UserError
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
-from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome
+from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome, find
 from ndpstack.reproduce._experiment import Experiment
 from ndpstack.reproduce._homa_runs import LOADS, UNLIMITED, Load, Slowdowns, balanced_cutoffs
 from ndpstack.reproduce._published import HOMA_NAMES, columns, homa_slowdown
@@ -96,6 +96,27 @@ def test_catalogue_is_keyed_by_id_and_priced() -> None:
         assert experiment.source
 
 
+def numbers(kind: str, *ranges: tuple[int, int]) -> list[str]:
+    return [f"E-{kind}{n:02}" for first, last in ranges for n in range(first, last + 1)]
+
+
+WANTED = [
+    *numbers("N", (1, 6), (8, 17), (20, 24), (26, 26), (28, 28), (30, 30)),
+    *numbers("O", (1, 6)),
+    *numbers("H", (1, 3), (6, 16), (18, 20)),
+]
+
+
+@pytest.mark.parametrize("identifier", WANTED)
+def test_every_entry_runs_by_its_id(identifier: str) -> None:
+    assert identifier in find(identifier).ids
+
+
+def test_no_entry_is_answered_twice() -> None:
+    ids = [identifier for experiment in EXPERIMENTS.values() for identifier in experiment.ids]
+    assert len(ids) == len(set(ids))
+
+
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == Exit.OK
     lines = capsys.readouterr().out.splitlines()
@@ -149,6 +170,15 @@ def test_error_keeps_what_came_before(
     assert entry["error"] == "stuck"
     assert [check["verdict"] for check in entry["checks"]] == ["ok"]
     assert "- Ended early: `stuck`" in (tmp_path / "reproduction.md").read_text()
+
+
+# E-N01, E-N12, E-N13
+@pytest.mark.parametrize("identifier", ["E-N01", "E-N12", "E-N13"])
+def test_quick_part_lies_in_its_bands(identifier: str) -> None:
+    outcome = Outcome()
+    find(identifier).run(Effort.QUICK, outcome)
+    assert outcome.passed
+    assert any(check.verdict == "ok" for check in outcome.checks)
 
 
 # E-H16
