@@ -98,10 +98,14 @@ class Forked(NdpError):
 
 
 _CLASSES: dict[int, tuple[type[NdpError], str]] = {
-    errno.ETIMEDOUT: (Timeout, "Is the peer up? Give more time, or see `ndpstack doctor`."),
+    errno.ETIMEDOUT: (
+        Timeout,
+        "Is the peer up, with an MTU no smaller than ours? Give more time, or see `ndpstack doctor`.",
+    ),
     errno.ECONNREFUSED: (Refused, "Start the server, or check the port."),
     errno.ECONNRESET: (Reset, "Connect or ask again; a request may have run."),
     errno.ECONNABORTED: (Reset, "Connect again."),
+    errno.ENETRESET: (Reset, "The interface's MTU became smaller; connect again."),
     errno.ENOTCONN: (Closed, "Connect or accept first."),
     errno.ECANCELED: (Cancelled, ""),
     errno.EMSGSIZE: (MessageTooLong, "Send several messages."),

@@ -20,27 +20,11 @@
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
 #define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
-#define IPV6_EXTRA_BYTES 20u /* of its header over that of IPv4 */
-#define UDP_BYTES 8u
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
 
-/* MTU that the engines may count on: the smallest, less what their own reckoning leaves out. */
-static uint32_t engine_mtu(const struct nd_core *core, bool homa)
-{
-	uint32_t mtu = ND_PORT_MTU_MAX;
-
-	for (uint32_t i = 0; i < core->config.port_count; i++)
-		mtu = nd_min_u32(mtu, core->ports[i].port->mtu);
-	if (memcmp(core->peers.own[1], (uint8_t[16]){ 0 }, 16) != 0)
-		mtu -= IPV6_EXTRA_BYTES;
-	if (homa && core->frame.homa_in_udp)
-		mtu -= UDP_BYTES;
-	return mtu;
-}
-
 static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
-		      const void *config, struct nd_error *error)
+		      const void *config, uint32_t mss_given, struct nd_error *error)
 {
 	struct nd_core_engine *engine = &core->engines[core->engine_count];
 	struct nd_setup setup = {
@@ -63,6 +47,8 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 				    ops->name, engine->bytes / 1024);
 	engine->endpoint = memory;
 	engine->ops = ops;
+	engine->mss_given = mss_given;
+	engine->mss = mss_given ? mss_given : nd_core_mss_of(core, ops->protocol);
 	ops->init(engine->endpoint, &setup);
 	nd_nic_add(&core->nic, ops, engine->endpoint);
 	core->engine_count++;
@@ -73,7 +59,7 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 /* Pulls are spaced by what a packet takes on the link, tag and IP version included. */
 static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t link_bps)
 {
-	struct nd_ndp_config ndp = nd_ndp_config_default(link_bps, engine_mtu(core, false));
+	struct nd_ndp_config ndp = nd_ndp_config_default(link_bps, nd_core_engine_mtu(core, ND_PROTO_NDP));
 	struct nd_frame_peer peer = { .vlan = core->peers.vlan };
 
 	memcpy(peer.source, nd_peers_first_own(&core->peers), sizeof(peer.source));
@@ -87,19 +73,21 @@ int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
 	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
-	struct nd_homa_config homa = nd_homa_config_default(link_bps, engine_mtu(core, true));
+	struct nd_homa_config homa = nd_homa_config_default(link_bps, nd_core_engine_mtu(core, ND_PROTO_HOMA));
 	struct nd_ndp_config ndp = ndp_defaults(core, link_bps);
+	const struct nd_ndp_config *ndp_given = config->ndp_config;
+	const struct nd_homa_config *homa_given = config->homa_config;
 	int code = 0;
 
 	nd_core_init_memory(core);
 	nd_nic_init(&core->nic, config->link_bps,
 		    core->ports[0].port->frame_bytes_max + ND_FRAME_FRAMING_BYTES);
 	if (!config->no_ndp)
-		code = add_engine(core, &nd_ndp_ops,
-				  config->ndp_config ? config->ndp_config : &ndp, error);
+		code = add_engine(core, &nd_ndp_ops, ndp_given ? ndp_given : &ndp,
+				  ndp_given ? ndp_given->mss_bytes : 0, error);
 	if (code == 0 && !config->no_homa)
-		code = add_engine(core, &nd_homa_ops,
-				  config->homa_config ? config->homa_config : &homa, error);
+		code = add_engine(core, &nd_homa_ops, homa_given ? homa_given : &homa,
+				  homa_given ? homa_given->mss_bytes : 0, error);
 	return code;
 }
 

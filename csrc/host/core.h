@@ -54,7 +54,9 @@
 	X(ways_not_asked, "Ways not asked for at once because many others were being asked for.") \
 	X(peers_evicted, "Addresses forgotten because they were idle and others needed room.") \
 	X(tx_unencodable, "Packets dropped because they do not fit in a frame.") \
-	X(ports_reopened, "Ports opened again after their interface was gone or changed.")
+	X(ports_reopened, "Ports opened again after their interface was gone or changed.") \
+	X(mtu_followed, "Times that an engine was told another packet size because the MTU of an " \
+			"interface changed; its peers' MTU must be changed too.")
 ND_COUNTERS_STRUCT(nd_core_counters, ND_CORE_COUNTERS);
 extern const struct nd_counters_table nd_core_counters_table;
 
@@ -64,6 +66,8 @@ struct nd_core_engine {
 	const struct nd_transport_ops *ops;
 	void *endpoint;
 	size_t bytes; /* of it */
+	uint32_t mss;       /* that it sends packets with now */
+	uint32_t mss_given; /* by the application's config: never more; 0: what the MTU allows */
 };
 
 struct nd_core_port {
@@ -238,6 +242,15 @@ void nd_core_return_blanks(struct nd_core_port *port);
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
 void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);
+
+/* core_mtu.c. MTU that an engine may count on: the smallest of all open ports'. */
+uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol);
+/* Message bytes of a full packet at that MTU, 0 when it carries none. */
+uint32_t nd_core_mss_of(const struct nd_core *core, uint8_t protocol);
+/* A port was opened again: its MTU may be another. */
+void nd_core_follow_mtu(struct nd_core *core, nd_ns now);
+/* From now on the engine fills packets with so many message bytes. */
+void nd_core_set_mss(struct nd_core *core, uint32_t engine, uint32_t mss, nd_ns now);
 
 /* core_wait.c: spins or blocks until there may be work, at most until then. 0 or -EINTR. */
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);

@@ -135,7 +135,8 @@ static int submit(struct nd_core *core, uint32_t app, const struct nd_submission
 	uint64_t *last;
 	int code = 0;
 
-	if (command.kind == ND_COMMAND_DETACH || command.priority > 7)
+	if (command.kind == ND_COMMAND_DETACH || command.kind == ND_COMMAND_MSS ||
+	    command.priority > 7)
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;

@@ -94,6 +94,7 @@ static void reopen_port(struct nd_core *core, struct nd_core_port *self, nd_ns n
 		return;
 	core->counters.ports_reopened++;
 	nd_recorder_port(core->recorder, (uint8_t)(self - core->ports), self, now);
+	nd_core_follow_mtu(core, now);
 	self->state = nd_port_check(self->port, now, &self->why);
 }
 

@@ -67,6 +67,7 @@ enum nd_record_kind {
 	ND_RECORD_ASKED,     /* detail: most addresses that it took */
 	ND_RECORD_FOUND,     /* index: port; struct nd_record_way */
 	ND_RECORD_LOST,      /* detail: reason; struct nd_record_way */
+	ND_RECORD_MSS,       /* index: engine, detail: message bytes of its packets from now on */
 	ND_RECORD_KINDS,
 };
 

@@ -413,6 +413,13 @@ static int lost(struct nd_replay *replay, const struct nd_record *record, const 
 	return 0;
 }
 
+static int mss(struct nd_replay *replay, const struct nd_record *record, const void *body)
+{
+	(void)body;
+	nd_core_set_mss(replay->core, record->index, record->detail, replay->now);
+	return 0;
+}
+
 /* ---- the records in order ---- */
 
 enum names { NOTHING, A_PORT, AN_APP, AN_ENGINE };
@@ -440,6 +447,7 @@ static const struct {
 	[ND_RECORD_RESOLVER] = { resolver, 0, NOTHING, false },
 	[ND_RECORD_ASKED] = { asked, 0, NOTHING, false },
 	[ND_RECORD_FOUND] = { found, sizeof(struct nd_record_way), A_PORT, false },
+	[ND_RECORD_MSS] = { mss, 0, AN_ENGINE, false },
 	[ND_RECORD_LOST] = { lost, sizeof(struct nd_record_way), NOTHING, false },
 };
 

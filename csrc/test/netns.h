@@ -59,6 +59,11 @@ static inline void veth_add(const char *a, const char *b, unsigned mtu)
 	shell("ip link set %s address 02:00:00:00:00:02 up", b);
 }
 
+static inline void veth_set_mtu(const char *name, unsigned mtu)
+{
+	shell("ip link set %s mtu %u", name, mtu);
+}
+
 static inline void veth_delete(const char *a)
 {
 	shell("ip link del %s", a);

@@ -231,6 +231,94 @@ TEST(nd_core_check_ports__survives_its_interface)
 	veth_delete("s0");
 }
 
+/* ---- an MTU that changes under a running host ---- */
+
+static void set_mtu(uint32_t mtu)
+{
+	veth_set_mtu("s0", mtu);
+	veth_set_mtu("s1", mtu);
+}
+
+/* Both ends, both engines. */
+static void await_followed(const struct pair *pair, uint64_t times)
+{
+	await_counter(pair->server, "mtu_followed", 2 * times);
+	await_counter(pair->client, "mtu_followed", 2 * times);
+}
+
+/* Bytes of a frame that the port has sent, on average since then. */
+static uint64_t frame_bytes_since(struct nd_stack *stack, const uint64_t before[2])
+{
+	return (counter(stack, ND_STACK_GROUP_PORT, "tx_bytes") - before[1]) /
+	       (counter(stack, ND_STACK_GROUP_PORT, "tx_frames") - before[0]);
+}
+
+/* A connection's first and only message, as large as matters; bytes of a frame that carried it. */
+static uint64_t check_new_connection(const struct pair *pair)
+{
+	struct line line = connect_line(pair, SERVICE);
+	uint64_t before[2] = { counter(pair->client, ND_STACK_GROUP_PORT, "tx_frames"),
+			       counter(pair->client, ND_STACK_GROUP_PORT, "tx_bytes") };
+
+	send_filled(pair->client, line.client, 500000, 3);
+	expect_message(pair->server, line.server, 1, 500000, 3);
+	expect_sent(pair->client, line.client);
+	command_ndp(pair->client, ND_COMMAND_CLOSE, line.client, 0);
+	CHECK_EQ(expect(pair->server, ND_EVENT_CLOSED).error, 0);
+	CHECK_EQ(expect(pair->client, ND_EVENT_CLOSED).error, 0);
+	return frame_bytes_since(pair->client, before);
+}
+
+/*
+ * Smaller: an RPC under way goes on in smaller packets, a connection that began with larger ones
+ * ends and says so, new ones fit. Larger: new connections use it. A replay does all the same.
+ */
+TEST(nd_core_follow_mtu__both_ways)
+{
+	uint32_t bytes = 4 << 20;
+	struct nd_event event;
+	struct pair pair;
+	struct line line;
+	uint8_t *request;
+
+	veth_add("s0", "s1", 9000);
+	pair.server = open_end_recorded(ND_PORT_XDP, "s0", 0, false, recording_path("mtu", 0));
+	pair.client = open_end_recorded(ND_PORT_XDP, "s1", 1, false, recording_path("mtu", 1));
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	CHECK(check_new_connection(&pair) > 4000);
+	line = connect_line(&pair, SERVICE);
+	request = nd_stack_buffer(pair.client, bytes);
+	fill(request, bytes, 5);
+	ask(&pair, request, bytes, 5);
+	expect(pair.client, ND_EVENT_OPENED);
+	set_mtu(1500);
+	await_followed(&pair, 1);
+	event = expect(pair.client, ND_EVENT_CLOSED);
+	CHECK_EQ(event.id, line.client);
+	CHECK_EQ(event.error, -ENETRESET);
+	event = next_event(pair.server);
+	if (event.kind == ND_EVENT_CLOSED) /* before the request or after it */
+		event = next_event(pair.server);
+	else
+		expect(pair.server, ND_EVENT_CLOSED);
+	CHECK_EQ(event.kind, ND_EVENT_REQUEST);
+	echo(pair.server, event);
+	event = expect(pair.client, ND_EVENT_RESPONSE);
+	CHECK(is_filled(event.payload, bytes, 5));
+	expect(pair.server, ND_EVENT_SENT);
+	CHECK(check_new_connection(&pair) < 1600);
+	set_mtu(9000);
+	await_followed(&pair, 2);
+	CHECK(check_new_connection(&pair) > 4000);
+	close_pair(&pair);
+	veth_delete("s0");
+	for (uint32_t end = 0; end < 2; end++)
+		check_identical(recording_path("mtu", end));
+}
+
 int main(int argc, char **argv)
 {
 	netns_enter();

@@ -165,6 +165,20 @@ static int do_window(struct nd_homa *homa, struct nd_command *command, nd_ns now
 	return 0;
 }
 
+/* Packets say what they carry: messages under way go on with the new size. */
+static int do_mss(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_config config = homa->config;
+	const char *why;
+
+	(void)now;
+	config.mss_bytes = command->bytes;
+	if (nd_homa_config_check(&config, &why) < 0)
+		return -EINVAL;
+	homa->config.mss_bytes = command->bytes;
+	return 0;
+}
+
 /* The map moves entries when one is taken out, so each find starts over. */
 static bool unlisten_one(struct nd_homa *homa, uint16_t app)
 {
@@ -200,6 +214,7 @@ int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)
 		[ND_COMMAND_RELEASE] = do_release,
 		[ND_COMMAND_DETACH] = do_detach,
 		[ND_COMMAND_WINDOW] = do_window,
+		[ND_COMMAND_MSS] = do_mss,
 	};
 	struct nd_homa *homa = endpoint;
 

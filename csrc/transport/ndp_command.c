@@ -199,6 +199,31 @@ static int do_paths(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	return nd_ndp_peer_set_paths(ndp, command);
 }
 
+/*
+ * What a connection has sent binds it to packets of one size: it takes the new one only before its
+ * first packet, may stay below it, and ends when the link does not carry its packets any more.
+ */
+static int do_mss(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	if (!command->bytes || command->bytes > UINT16_MAX - ndp->config.data_header_bytes)
+		return -EINVAL;
+	ndp->config.mss_bytes = command->bytes;
+	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
+		struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
+
+		if (ndp->connections.next[slot] != ND_POOL_USED || !nd_ndp_is_live(connection))
+			continue;
+		if (connection->next == 0)
+			connection->own_mss = (uint16_t)command->bytes;
+		if (connection->own_mss <= command->bytes)
+			continue;
+		ndp->counters.connections_oversize++;
+		nd_ndp_connection_abort(ndp, connection, -ENETRESET, ND_NDP_CLOSE_RESET, false,
+					now);
+	}
+	return 0;
+}
+
 /* ---- applications ---- */
 
 static bool is_of(const struct nd_ndp *ndp, uint32_t slot, uint16_t app)
@@ -241,6 +266,7 @@ int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now)
 		[ND_COMMAND_CLOSE] = do_close,     [ND_COMMAND_RESET] = do_reset,
 		[ND_COMMAND_CANCEL] = do_cancel,   [ND_COMMAND_RELEASE] = do_release,
 		[ND_COMMAND_PATHS] = do_paths,     [ND_COMMAND_DETACH] = do_detach,
+		[ND_COMMAND_MSS] = do_mss,
 	};
 	struct nd_ndp *ndp = endpoint;
 

@@ -200,6 +200,7 @@ struct nd_ndp_connection {
 	uint8_t end_state;   /* state that it ended in */
 	bool accept_event;   /* queued */
 	bool close_event;    /* queued */
+	uint16_t own_mss;    /* our full payload: the peer counts on all being of one size */
 	int32_t error;
 	uint32_t accept_next, close_next; /* next event */
 	/* Followed by the bitmap of sequences that have arrived, window_packets bits. */
@@ -398,10 +399,10 @@ nd_ns nd_ndp_message_expire(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 /* Its event was taken or is not wanted. */
 void nd_ndp_message_done(struct nd_ndp *ndp, uint32_t index);
 /* Bytes in its packet at offset. */
-static inline uint32_t nd_ndp_message_payload(const struct nd_ndp *ndp,
+static inline uint32_t nd_ndp_message_payload(const struct nd_ndp_connection *connection,
 					      const struct nd_ndp_message *message, uint32_t offset)
 {
-	return nd_min_u32(ndp->config.mss_bytes, message->bytes - offset);
+	return nd_min_u32(connection->own_mss, message->bytes - offset);
 }
 
 /* ---- ndp_receive_message.c ---- */

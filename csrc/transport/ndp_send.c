@@ -188,8 +188,8 @@ static bool is_congested(const struct nd_ndp *ndp, nd_ns now)
 }
 
 /* The part of a message, or the emptiness, that a sequence stands for. */
-static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_sent *sent,
-			 struct nd_packet *packet)
+static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			 const struct nd_ndp_sent *sent, struct nd_packet *packet)
 {
 	const struct nd_ndp_message *message;
 
@@ -206,7 +206,7 @@ static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_sent *sen
 		return;
 	}
 	packet->ndp.offset = sent->offset;
-	packet->payload_bytes = (uint16_t)nd_ndp_message_payload(ndp, message, sent->offset);
+	packet->payload_bytes = (uint16_t)nd_ndp_message_payload(connection, message, sent->offset);
 	if (message->payload)
 		packet->payload = message->payload + sent->offset;
 }
@@ -222,7 +222,7 @@ static void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint3
 	packet->ndp.sequence = sequence;
 	packet->ndp.base = (uint16_t)connection->base;
 	packet->ndp.backlog = backlog_kib(connection);
-	fill_content(ndp, sent, packet);
+	fill_content(ndp, connection, sent, packet);
 	packet->header_bytes = (uint16_t)ndp->config.data_header_bytes;
 	packet->wire_bytes = (uint16_t)(packet->header_bytes + packet->payload_bytes);
 	packet->marks = packet->flags & ND_NDP_FLAG_VOID ? ND_MARK_CONTROL :
@@ -314,7 +314,7 @@ static uint16_t advance_message(struct nd_ndp *ndp, struct nd_ndp_connection *co
 {
 	uint32_t index = connection->sending;
 	struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
-	uint32_t bytes = nd_ndp_message_payload(ndp, message, message->sent);
+	uint32_t bytes = nd_ndp_message_payload(connection, message, message->sent);
 
 	sent->offset = message->sent;
 	message->packets++;

@@ -40,6 +40,7 @@ enum nd_command_kind {
 	ND_COMMAND_PATHS,    /* peer, payload = uint16_t path ids, bytes = 2 * count */
 	ND_COMMAND_DETACH,   /* app: the application is gone, reclaim all it held */
 	ND_COMMAND_WINDOW,   /* Homa: peer, bytes: RTTbytes of this peer, 0 = the configured ones */
+	ND_COMMAND_MSS,      /* host: bytes: message bytes that a full packet carries from now on */
 };
 
 struct nd_command {
