@@ -100,7 +100,7 @@ class Forked(NdpError):
 _CLASSES: dict[int, tuple[type[NdpError], str]] = {
     errno.ETIMEDOUT: (
         Timeout,
-        "Is the peer up, with an MTU no smaller than ours? Give more time, or see `ndpstack doctor`.",
+        "Is the peer up, its MTU no smaller than ours? Give more time, or see `ndpstack doctor`.",
     ),
     errno.ECONNREFUSED: (Refused, "Start the server, or check the port."),
     errno.ECONNRESET: (Reset, "Connect or ask again; a request may have run."),

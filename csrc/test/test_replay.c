@@ -434,15 +434,23 @@ TEST(nd_replay_open__refuses_what_is_no_recording)
 	CHECK_EQ(unlink(path), 0);
 }
 
-/* A recording's beginning, cut to what a few hundred replays have time for. */
+/* A recording's first rounds: what a few hundred replays have time for. */
 static struct image read_beginning(const char *path)
 {
 	struct image image = read_image(path);
 	size_t at = sizeof(struct nd_recording_header);
+	bool sent = false, is_end = false;
 
-	while (at < 1u << 16)
-		at += nd_record_room(((struct nd_record *)(void *)(image.bytes + at))->bytes);
-	CHECK(at <= image.count);
+	while (at < 1u << 16 || !is_end) {
+		struct nd_record *record = (void *)(image.bytes + at);
+		bool was_sent = sent;
+
+		sent = record->kind == ND_RECORD_SENT;
+		is_end = was_sent && !sent && record->kind != ND_RECORD_ROOM;
+		if (at < 1u << 16 || !is_end)
+			at += nd_record_room(record->bytes);
+		CHECK(at < image.count);
+	}
 	image.count = at;
 	((struct nd_recording_header *)(void *)image.bytes)->used = at;
 	return image;
