@@ -259,11 +259,25 @@ TEST(nd_homa_config_default__derives_from_the_link)
 	CHECK_EQ(nd_homa_config_default(UINT64_C(10000000000), 1500).rtt_bytes, 30000);
 	CHECK_EQ(nd_homa_config_default(UINT64_C(10000000000), 1500).resend_ns, 5 * ND_MSEC);
 	CHECK_EQ(slow.rtt_bytes, 10000);
-	CHECK_EQ(slow.resend_ns, 64 * ND_MSEC);
+	CHECK_EQ(slow.resend_ns, 128 * ND_MSEC);
 	CHECK_EQ(fast.rtt_bytes, 60000);
 	CHECK_EQ(fast.mss_bytes, 9000 - 76);
 	CHECK_EQ(nd_homa_config_check(&slow, NULL), 0);
 	CHECK_EQ(nd_homa_config_check(&fast, NULL), 0);
+}
+
+/* HM#53: nothing is asked for again while it may still wait behind what was granted before. */
+TEST(nd_homa_config_default__waits_for_all_that_is_granted)
+{
+	static const uint64_t rates[] = { 10, 100, 1000, 10000, 25000, 100000 };
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(rates); i++) {
+		struct nd_homa_config config = nd_homa_config_default(rates[i] * 1000000, 1500);
+		nd_ns takes = (nd_ns)config.max_incoming_bytes * 8000 / rates[i];
+
+		CHECK(config.resend_ns > takes + takes / 14);
+		CHECK(config.resend_ns >= 5 * ND_MSEC);
+	}
 }
 
 int main(int argc, char **argv)

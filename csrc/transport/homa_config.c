@@ -17,6 +17,8 @@
 
 #define RESENDS_MAX 20
 
+#define DEFAULT_INCOMING_WINDOWS 14u /* RTTbytes that may be on their way to us */
+
 static uint32_t default_rtt_bytes(uint64_t link_bps)
 {
 	uint64_t bytes = link_bps / 1000000 * DEFAULT_RTT_NS / 8000;
@@ -25,12 +27,15 @@ static uint32_t default_rtt_bytes(uint64_t link_bps)
 				    DEFAULT_RTT_BYTES_MAX);
 }
 
-/* A few milliseconds, but never less than a window takes several times over (slow links). */
+/*
+ * A few milliseconds, but on slow links more than all that may be granted at once takes to arrive:
+ * what waits its turn behind it is not lost.
+ */
 static nd_ns default_resend_ns(uint64_t link_bps, uint32_t rtt_bytes)
 {
 	nd_ns window = (nd_ns)rtt_bytes * 8000 / nd_max_u64(link_bps / 1000000, 1);
 
-	return nd_max_u64(5 * ND_MSEC, 8 * window);
+	return nd_max_u64(5 * ND_MSEC, (DEFAULT_INCOMING_WINDOWS + 2) * window);
 }
 
 struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
@@ -43,7 +48,7 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.data_header_bytes = ETHERNET_BYTES + IPV4_BYTES + DATA_BYTES,
 		.control_bytes = ETHERNET_PACKET_MIN + 24,
 		.rtt_bytes = rtt_bytes,
-		.max_incoming_bytes = 14 * rtt_bytes,
+		.max_incoming_bytes = DEFAULT_INCOMING_WINDOWS * rtt_bytes,
 		.unscheduled_max_bytes = 2 * DEFAULT_RTT_BYTES_MAX,
 		.message_bytes_max = ND_MESSAGE_BYTES_MAX,
 		.first_priority = 6,
