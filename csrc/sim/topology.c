@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct nd_divider divider(uint32_t d)
-{
-	if (d <= 1)
-		return (struct nd_divider){ .inverse = 0, .d = 1 };
-	return (struct nd_divider){
-		.inverse = (uint32_t)(((UINT64_C(1) << 32) + d - 1) / d), .d = d,
-	};
-}
-
 void nd_topology_fat_tree(struct nd_topology_config *config, uint32_t k, struct nd_cable cable)
 {
 	memset(config, 0, sizeof(*config));
@@ -76,6 +67,58 @@ static int check_clos(const struct nd_topology_config *c, struct nd_error *error
 	return 0;
 }
 
+static struct nd_topology_route edge_route(const struct nd_topology *t, uint32_t edge)
+{
+	const struct nd_topology_config *c = &t->config;
+	uint32_t down = t->edge_port_base + edge * t->edge_radix;
+
+	return (struct nd_topology_route){
+		.below_first = edge * c->hosts, .below_count = c->hosts, .below_inverse = nd_topology_inverse(1),
+		.down = down, .up = down + c->hosts, .up_count = nd_max_u32(c->aggs, 1),
+		.near_first = edge / c->edges * c->edges * c->hosts,
+		.near_count = c->edges * c->hosts,
+		.quotient = 1,
+	};
+}
+
+static struct nd_topology_route agg_route(const struct nd_topology *t, uint32_t agg)
+{
+	const struct nd_topology_config *c = &t->config;
+	uint32_t down = t->agg_port_base + agg * t->agg_radix;
+
+	return (struct nd_topology_route){
+		.below_first = agg / c->aggs * c->edges * c->hosts,
+		.below_count = c->edges * c->hosts, .below_inverse = nd_topology_inverse(c->hosts),
+		.down = down, .up = down + c->edges, .up_count = nd_max_u32(c->uplinks, 1),
+		/* The remainder of path / uplinks. */
+		.whole = 1, .quotient = 0 - c->uplinks,
+	};
+}
+
+static struct nd_topology_route core_route(const struct nd_topology *t, uint32_t core)
+{
+	const struct nd_topology_config *c = &t->config;
+
+	return (struct nd_topology_route){
+		.below_count = t->hosts, .below_inverse = nd_topology_inverse(c->edges * c->hosts),
+		.down = t->core_port_base + core * c->pods, .up_count = 1,
+	};
+}
+
+static int init_routes(struct nd_topology *t, struct nd_error *error)
+{
+	t->uplinks_inverse = nd_topology_inverse(nd_max_u32(t->config.uplinks, 1));
+	t->routes = malloc(t->switches * sizeof(*t->routes));
+	if (!t->routes)
+		return nd_error_set(error, -ENOMEM, "no room for %u switches", t->switches);
+	for (uint32_t node = t->hosts; node < t->hosts + t->switches; node++)
+		t->routes[node - t->hosts] =
+			node < t->agg_base  ? edge_route(t, node - t->hosts) :
+			node < t->core_base ? agg_route(t, node - t->agg_base) :
+					      core_route(t, node - t->core_base);
+	return 0;
+}
+
 static int init_clos(struct nd_topology *t, struct nd_error *error)
 {
 	const struct nd_topology_config *c = &t->config;
@@ -102,13 +145,9 @@ static int init_clos(struct nd_topology *t, struct nd_error *error)
 				    (unsigned long long)ports, ND_TOPOLOGY_PORTS_MAX);
 	t->core_port_base = t->agg_port_base + aggs * t->agg_radix;
 	t->ports = (uint32_t)ports;
-	t->by_edge_hosts = divider(c->hosts);
-	t->by_pod_edges = divider(c->edges);
-	t->by_pod_aggs = divider(c->aggs);
-	t->by_uplinks = divider(c->uplinks);
 	t->paths_max = nd_max_u32(1, c->pods > 1 ? c->aggs * c->uplinks :
 				     c->edges > 1 ? c->aggs : 1);
-	return 0;
+	return init_routes(t, error);
 }
 
 static int init_back_to_back(struct nd_topology *t, struct nd_error *error)
@@ -117,7 +156,6 @@ static int init_back_to_back(struct nd_topology *t, struct nd_error *error)
 	t->ports = 2;
 	t->agg_base = t->core_base = 2;
 	t->paths_max = 1;
-	t->by_edge_hosts = t->by_pod_edges = t->by_pod_aggs = t->by_uplinks = divider(1);
 	return check_cable(&t->config.cables[ND_LEVEL_EDGE], error);
 }
 
@@ -149,7 +187,9 @@ int nd_topology_init(struct nd_topology *topology, const struct nd_topology_conf
 void nd_topology_free(struct nd_topology *topology)
 {
 	nd_topology_graph_free(topology->graph);
+	free(topology->routes);
 	topology->graph = NULL;
+	topology->routes = NULL;
 }
 
 uint32_t nd_topology_paths(const struct nd_topology *t, uint32_t source, uint32_t target)

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
-#include "sim/wheel.h"
+#include "sim/agenda.h"
 #include "wire/packet.h"
 
 enum nd_topology_kind {
@@ -76,16 +76,22 @@ struct nd_topology_config {
 #define ND_TOPOLOGY_PORTS_MAX (1u << 22)
 #define ND_TOPOLOGY_RADIX_MAX 4096u
 
-/* Exact n / d for n < 2^32 / d by one multiplication. */
-struct nd_divider {
-	uint32_t inverse; /* ceil(2^32 / d), 0 for d == 1 */
-	uint32_t d;
+/*
+ * The way from a switch of the Clos to any host. Levels differ in these numbers alone, so finding
+ * a port takes no branch that depends on where a packet is, which no processor could guess.
+ */
+struct nd_topology_route {
+	uint64_t below_inverse; /* 2^32 / hosts below one port down, rounded up */
+	uint32_t below_first;   /* hosts below the switch ... */
+	uint32_t below_count;
+	uint32_t down; /* first port to them; the ports up follow ... */
+	uint32_t up;
+	uint32_t up_count;
+	uint32_t near_first; /* hosts for which the path itself is the digit (an edge's own pod) ... */
+	uint32_t near_count;
+	uint32_t whole; /* ... for others it is whole * path + quotient * (path / uplinks) */
+	uint32_t quotient;
 };
-
-static inline uint32_t nd_divide(uint32_t n, struct nd_divider by)
-{
-	return by.inverse ? (uint32_t)(((uint64_t)n * by.inverse) >> 32) : n;
-}
 
 struct nd_topology_graph; /* routing tables of a custom graph */
 
@@ -101,11 +107,9 @@ struct nd_topology {
 	uint32_t core_port_base;
 	uint32_t edge_radix;
 	uint32_t agg_radix;
-	struct nd_divider by_edge_hosts; /* host -> edge */
-	struct nd_divider by_pod_edges;  /* edge -> pod */
-	struct nd_divider by_pod_aggs;   /* agg -> pod */
-	struct nd_divider by_uplinks;    /* path -> agg, core -> agg */
-	uint32_t paths_max;              /* most paths between two hosts */
+	uint32_t paths_max;       /* most paths between two hosts */
+	uint64_t uplinks_inverse; /* 2^32 / uplinks, rounded up */
+	struct nd_topology_route *routes;  /* of each switch of a Clos */
 	struct nd_topology_graph *graph;
 };
 
@@ -150,68 +154,56 @@ static inline uint32_t nd_topology_wrap(uint32_t digit, uint32_t count)
 	return ND_LIKELY(digit < count) ? digit : digit % count;
 }
 
+static inline uint64_t nd_topology_inverse(uint32_t d)
+{
+	return ((UINT64_C(1) << 32) + d - 1) / d;
+}
+
+/* n / d for n < 2^32 / d, by the inverse of d. */
+static inline uint32_t nd_topology_divide(uint32_t n, uint64_t inverse)
+{
+	return (uint32_t)((n * inverse) >> 32);
+}
+
+/* Which of its ports up a switch takes for a target that is not below it. */
+static inline uint32_t nd_topology_digit(const struct nd_topology *t,
+					 const struct nd_topology_route *route, uint32_t target,
+					 uint32_t path)
+{
+	uint32_t digit = route->whole * path +
+			 route->quotient * nd_topology_divide(path, t->uplinks_inverse);
+
+	digit = target - route->near_first < route->near_count ? path : digit;
+	return nd_topology_wrap(digit, route->up_count);
+}
+
 static inline struct nd_hops nd_topology_clos_hops(const struct nd_topology *t, uint32_t node,
 						   uint32_t target, uint32_t path)
 {
-	const struct nd_topology_config *c = &t->config;
-	uint32_t edge = nd_divide(target, t->by_edge_hosts);
-	uint32_t pod = nd_divide(edge, t->by_pod_edges);
+	const struct nd_topology_route *route = &t->routes[node - t->hosts];
+	uint32_t below = target - route->below_first;
 
-	if (node >= t->core_base) {
-		uint32_t first = t->core_port_base + (node - t->core_base) * c->pods;
-
-		return (struct nd_hops){ .first = first + pod, .count = 1 };
-	}
-	if (node >= t->agg_base) {
-		uint32_t agg = node - t->agg_base;
-		uint32_t first = t->agg_port_base + agg * t->agg_radix;
-
-		if (nd_divide(agg, t->by_pod_aggs) == pod)
-			return (struct nd_hops){ .first = first + edge - pod * c->edges,
-						 .count = 1 };
-		path -= nd_divide(path, t->by_uplinks) * c->uplinks;
-		return (struct nd_hops){ .first = first + c->edges, .count = c->uplinks,
-					 .digit = path };
-	}
-	node -= t->hosts;
-	{
-		uint32_t first = t->edge_port_base + node * t->edge_radix;
-
-		if (node == edge)
-			return (struct nd_hops){ .first = first + target - edge * c->hosts,
-						 .count = 1 };
-		if (nd_divide(node, t->by_pod_edges) != pod)
-			path = nd_divide(path, t->by_uplinks);
-		return (struct nd_hops){ .first = first + c->hosts, .count = c->aggs,
-					 .digit = nd_topology_wrap(path, c->aggs) };
-	}
+	if (below < route->below_count)
+		return (struct nd_hops){
+			.first = route->down + nd_topology_divide(below, route->below_inverse),
+			.count = 1,
+		};
+	return (struct nd_hops){
+		.first = route->up, .count = route->up_count,
+		.digit = nd_topology_digit(t, route, target, path),
+	};
 }
 
-/* The port of a Clos switch that the path id names: nd_topology_clos_hops without the rest. */
+/* The port of a Clos switch that the path id names. */
 static inline uint32_t nd_topology_clos_port(const struct nd_topology *t, uint32_t node,
 					     uint32_t target, uint32_t path)
 {
-	const struct nd_topology_config *c = &t->config;
-	uint32_t edge = nd_divide(target, t->by_edge_hosts);
-	uint32_t pod = nd_divide(edge, t->by_pod_edges);
-	uint32_t first;
+	const struct nd_topology_route *route = &t->routes[node - t->hosts];
+	uint32_t below = target - route->below_first;
+	uint32_t down = route->down + nd_topology_divide(below, route->below_inverse);
+	uint32_t up = route->up + nd_topology_digit(t, route, target, path);
 
-	if (node >= t->core_base)
-		return t->core_port_base + (node - t->core_base) * c->pods + pod;
-	if (node >= t->agg_base) {
-		node -= t->agg_base;
-		first = t->agg_port_base + node * t->agg_radix;
-		if (nd_divide(node, t->by_pod_aggs) == pod)
-			return first + edge - pod * c->edges;
-		return first + c->edges + path - nd_divide(path, t->by_uplinks) * c->uplinks;
-	}
-	node -= t->hosts;
-	first = t->edge_port_base + node * t->edge_radix;
-	if (node == edge)
-		return first + target - edge * c->hosts;
-	if (nd_divide(node, t->by_pod_edges) != pod)
-		path = nd_divide(path, t->by_uplinks);
-	return first + c->hosts + nd_topology_wrap(path, c->aggs);
+	return below < route->below_count ? down : up;
 }
 
 /* Where a switch may send a packet for target. */
