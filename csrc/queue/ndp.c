@@ -4,7 +4,8 @@
  *
  * DESIGN NOTES
  * 1. The data queue is a ring of indices, not a list: the coin takes packets from its tail too.
- *    With the paper's 8 packets the whole state is two cache lines.
+ *    With the paper's 8 packets the whole state is two cache lines; headers that come and go touch
+ *    the first one alone.
  * 2. A tail is cut only for an arrival that could have been cut itself; otherwise traffic that
  *    cannot be trimmed would gain from every collision.
  * 3. When the tail was cut and the arrival still does not fit (it is larger), it is cut as well.
@@ -18,8 +19,8 @@
 struct ndp_queue {
 	struct nd_queue queue;
 	const struct nd_ndp_queue_config *config;
-	struct nd_rng rng;
 	struct nd_fifo headers;
+	struct nd_rng rng;
 	uint32_t data_packets;
 	uint32_t data_bytes;
 	uint32_t first; /* position in ring of the data packet that is served next */
@@ -266,8 +267,6 @@ static uint32_t data_pop(struct ndp_queue *self)
 
 	self->first = ring_position(self, 1);
 	data_let_go(self, packet);
-	/* As in a list: what is behind it. Drivers fetch it ahead of time. */
-	packet->next = self->data_packets ? self->ring[self->first] : ND_NONE;
 	return index;
 }
 
@@ -277,6 +276,19 @@ static uint32_t headers_pop(struct ndp_queue *self)
 
 	nd_queue_let_go(&self->queue, self->config->shared, nd_queue_packet(&self->queue, index));
 	return index;
+}
+
+/* What is likely to be served next; some packet of the pool when the queue is empty. */
+static inline uint32_t likely_next(const struct ndp_queue *self)
+{
+	uint32_t header = self->headers.head, data = self->ring[self->first];
+
+	return self->headers.packets ? header : data;
+}
+
+static uint32_t ndp_peek(const struct nd_queue *queue)
+{
+	return queue->packets ? likely_next((const struct ndp_queue *)queue) : ND_NONE;
 }
 
 static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)
@@ -291,16 +303,9 @@ static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)
 		return ND_NONE;
 	index = serve_headers(self, headers, data) ? headers_pop(self) : data_pop(self);
 	nd_queue_count_served(queue, nd_queue_packet(queue, index));
+	/* Headers come in trains: the next one should be here when it is asked for. */
+	__builtin_prefetch(nd_queue_packet(queue, likely_next(self)), 1);
 	return index;
-}
-
-static uint32_t ndp_peek(const struct nd_queue *queue)
-{
-	const struct ndp_queue *self = (const struct ndp_queue *)queue;
-
-	if (self->headers.packets)
-		return self->headers.head;
-	return self->data_packets ? self->ring[self->first] : ND_NONE;
 }
 
 static struct nd_queue_depth ndp_depth(const struct nd_queue *queue, uint32_t class)
