@@ -1,104 +1,404 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory and books of the agenda. */
+/* Sorting, the far future, memory and books of the agenda. */
 #include "sim/agenda.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t lane_limit, uint32_t shift)
+#define SLOT_MASK (ND_AGENDA_SLOTS - 1)
+#define CHUNK_EVENTS (ND_AGENDA_CHUNK - 1)
+
+/* Up to so many events one pass and insertion are the quickest sort; beyond, passes alone are. */
+#define FEW 64u
+#define FEW_BITS 5
+#define PASS_BITS 8
+#define DIGITS_MAX (1u << PASS_BITS)
+
+struct nd_agenda_far {
+	nd_ps time;
+	uint64_t order;
+	struct nd_agenda_event event;
+};
+
+/* Chunks that are enough however limit events lie: all full, or one begun in each slot. */
+static uint32_t chunks_for(uint32_t limit)
 {
-	nd_assert(lane_limit && (lane_limit & (lane_limit - 1)) == 0);
+	return limit / CHUNK_EVENTS + nd_min_u32(limit, ND_AGENDA_SLOTS) + 1;
+}
+
+int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t shift)
+{
+	nd_assert(limit > 0 && shift > FEW_BITS && shift <= 2 * PASS_BITS);
 	memset(agenda, 0, sizeof(*agenda));
-	agenda->lane_mask = lane_limit - 1;
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++) {
-		agenda->lanes[i].ring = malloc((size_t)lane_limit * sizeof(struct nd_wheel_event));
-		if (!agenda->lanes[i].ring)
-			goto no_memory;
-	}
-	if (nd_wheel_init(&agenda->wheel, limit, shift) == 0)
+	agenda->limit = limit;
+	agenda->shift = shift;
+	agenda->next_slot = 1;
+	agenda->chunks = chunks_for(limit);
+	agenda->chunk_free = ND_NONE;
+	agenda->run = malloc((size_t)limit * sizeof(*agenda->run));
+	agenda->scratch = malloc((size_t)limit * sizeof(*agenda->scratch));
+	agenda->far = malloc((size_t)limit * sizeof(*agenda->far));
+	agenda->slots = calloc(ND_AGENDA_SLOTS, sizeof(*agenda->slots));
+	agenda->map = calloc(ND_AGENDA_SLOTS / 64, sizeof(*agenda->map));
+	agenda->entries = aligned_alloc(64, (size_t)agenda->chunks * ND_AGENDA_CHUNK *
+						    sizeof(*agenda->entries));
+	if (agenda->run && agenda->scratch && agenda->far && agenda->slots && agenda->map &&
+	    agenda->entries)
 		return 0;
-no_memory:
 	nd_agenda_free(agenda);
 	return -ENOMEM;
 }
 
-uint32_t nd_agenda_find(struct nd_agenda *agenda, nd_ps gap)
-{
-	uint32_t found = ND_NONE, empty = ND_NONE;
-
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++) {
-		if (agenda->lanes[i].gap == gap)
-			found = i;
-		else if (agenda->lanes[i].end == agenda->lanes[i].first &&
-			 (empty == ND_NONE || !agenda->lanes[i].gap))
-			empty = i;
-	}
-	if (found == ND_NONE && agenda->rival == gap && empty != ND_NONE) {
-		agenda->lanes[empty].gap = gap;
-		found = empty;
-	}
-	agenda->rival = gap;
-	if (found != ND_NONE)
-		agenda->table[nd_agenda_hash(gap)] = (uint8_t)found;
-	return found;
-}
-
 void nd_agenda_free(struct nd_agenda *agenda)
 {
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++)
-		free(agenda->lanes[i].ring);
-	nd_wheel_free(&agenda->wheel);
+	free(agenda->run);
+	free(agenda->scratch);
+	free(agenda->far);
+	free(agenda->slots);
+	free(agenda->map);
+	free(agenda->entries);
 	memset(agenda, 0, sizeof(*agenda));
 }
 
 size_t nd_agenda_bytes(const struct nd_agenda *agenda)
 {
-	return ((size_t)ND_AGENDA_LANES * (agenda->lane_mask + 1) +
-		(size_t)agenda->wheel.limit * 3) * sizeof(struct nd_wheel_event);
+	return (size_t)agenda->limit * (sizeof(*agenda->run) + sizeof(*agenda->scratch) +
+					sizeof(*agenda->far)) +
+	       (size_t)agenda->chunks * ND_AGENDA_CHUNK * sizeof(*agenda->entries) +
+	       ND_AGENDA_SLOTS * sizeof(*agenda->slots);
+}
+
+static void mark(struct nd_agenda *agenda, uint32_t slot)
+{
+	agenda->map[slot / 64] |= UINT64_C(1) << slot % 64;
+	agenda->summary[slot / 4096] |= UINT64_C(1) << slot / 64 % 64;
+}
+
+static void unmark(struct nd_agenda *agenda, uint32_t slot)
+{
+	agenda->map[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+	if (!agenda->map[slot / 64])
+		agenda->summary[slot / 4096] &= ~(UINT64_C(1) << slot / 64 % 64);
+}
+
+static uint32_t get_chunk(struct nd_agenda *agenda)
+{
+	uint32_t chunk = agenda->chunk_free;
+
+	if (chunk == ND_NONE) {
+		chunk = agenda->chunk_fresh++;
+		nd_assert(chunk < agenda->chunks);
+	} else {
+		agenda->chunk_free = agenda->entries[chunk * ND_AGENDA_CHUNK].arg;
+	}
+	agenda->entries[chunk * ND_AGENDA_CHUNK].arg = ND_NONE;
+	return chunk;
+}
+
+uint32_t nd_agenda_grow(struct nd_agenda *agenda, uint32_t slot)
+{
+	struct nd_agenda_slot *at = &agenda->slots[slot];
+	uint32_t chunk = get_chunk(agenda);
+
+	if (at->end) {
+		agenda->entries[at->end - ND_AGENDA_CHUNK].arg = chunk;
+	} else {
+		at->first = chunk;
+		mark(agenda, slot);
+	}
+	return chunk * ND_AGENDA_CHUNK + 1;
+}
+
+static bool far_before(const struct nd_agenda_far *a, const struct nd_agenda_far *b)
+{
+	return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+static void put_far(struct nd_agenda *agenda, nd_ps time, const struct nd_agenda_event *event)
+{
+	struct nd_agenda_far item = { .time = time, .order = agenda->far_order++, .event = *event };
+	uint32_t at = agenda->far_count++;
+
+	while (at > 0 && far_before(&item, &agenda->far[(at - 1) / 2])) {
+		agenda->far[at] = agenda->far[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	agenda->far[at] = item;
+}
+
+static void pop_far(struct nd_agenda *agenda)
+{
+	struct nd_agenda_far *far = agenda->far;
+	struct nd_agenda_far item = far[--agenda->far_count];
+	uint32_t at = 0, child;
+
+	while ((child = 2 * at + 1) < agenda->far_count) {
+		if (child + 1 < agenda->far_count && far_before(&far[child + 1], &far[child]))
+			child++;
+		if (!far_before(&far[child], &item))
+			break;
+		far[at] = far[child];
+		at = child;
+	}
+	far[at] = item;
+}
+
+/* Into the run, behind everything of the same time. */
+static void insert(struct nd_agenda *agenda, const struct nd_agenda_event *event)
+{
+	uint32_t base = (uint32_t)agenda->base, at;
+
+	if (agenda->count == agenda->limit && agenda->at) {
+		agenda->count -= agenda->at;
+		memmove(agenda->run, agenda->run + agenda->at,
+			agenda->count * sizeof(*agenda->run));
+		agenda->at = 0;
+	}
+	if (agenda->count == agenda->limit) {
+		agenda->full = true;
+		return;
+	}
+	at = agenda->count++;
+	for (; at > agenda->at && agenda->run[at - 1].time - base > event->time - base; at--)
+		agenda->run[at] = agenda->run[at - 1];
+	agenda->run[at] = *event;
+}
+
+void nd_agenda_put_rare(struct nd_agenda *agenda, nd_ps time, uint32_t what, uint32_t arg,
+			uint32_t hint)
+{
+	struct nd_agenda_event event = {
+		.time = (uint32_t)time, .what = what, .arg = arg, .hint = hint,
+	};
+
+	if (time >> agenda->shift < agenda->next_slot) {
+		nd_assert(time >= agenda->base);
+		insert(agenda, &event);
+	} else if (agenda->waiting == agenda->limit) {
+		agenda->full = true;
+	} else {
+		agenda->waiting++;
+		put_far(agenda, time, &event);
+	}
+}
+
+/* Number of the first slot of the ring that is not empty, or ND_NEVER. */
+static uint64_t first_slot(const struct nd_agenda *agenda)
+{
+	uint64_t start = agenda->next_slot;
+	uint32_t at = (uint32_t)start & SLOT_MASK;
+	uint32_t word = at / 64;
+	uint64_t bits = agenda->map[word] >> at % 64;
+
+	if (bits)
+		return start + (uint32_t)__builtin_ctzll(bits);
+	/* The rest of the words by their summary, round to the start of the first one again. */
+	for (uint32_t i = 0, line = word / 64; i <= ND_ARRAY_SIZE(agenda->summary); i++) {
+		uint64_t lines = agenda->summary[line];
+
+		if (i == 0)
+			lines &= word % 64 == 63 ? 0 : ~UINT64_C(0) << (word % 64 + 1);
+		if (lines) {
+			uint32_t found = line * 64 + (uint32_t)__builtin_ctzll(lines);
+			uint32_t slot = found * 64 +
+					(uint32_t)__builtin_ctzll(agenda->map[found]);
+
+			return start + ((slot - at) & SLOT_MASK);
+		}
+		line = (line + 1) % ND_ARRAY_SIZE(agenda->summary);
+	}
+	return ND_NEVER;
+}
+
+/* Time has come to this slot: what the ring covers now moves into it. */
+static void reach(struct nd_agenda *agenda, uint64_t slot)
+{
+	agenda->next_slot = slot + 1;
+	agenda->base = slot << agenda->shift;
+	while (agenda->far_count) {
+		const struct nd_agenda_far *first = &agenda->far[0];
+		uint64_t at = first->time >> agenda->shift;
+
+		if (at - agenda->next_slot >= ND_AGENDA_SLOTS)
+			return;
+		agenda->waiting--;
+		nd_agenda_append(agenda, at & SLOT_MASK, &first->event);
+		pop_far(agenda);
+	}
+}
+
+static struct nd_agenda_view view(const struct nd_agenda *agenda, uint32_t slot)
+{
+	const struct nd_agenda_slot *at = &agenda->slots[slot];
+
+	return (struct nd_agenda_view){
+		.chunk = at->end ? at->first : ND_NONE, .end = at->end,
+	};
+}
+
+struct nd_agenda_view nd_agenda_view_coming(const struct nd_agenda *agenda)
+{
+	uint64_t slot = first_slot(agenda);
+
+	if (slot == ND_NEVER)
+		return (struct nd_agenda_view){ .chunk = ND_NONE };
+	return view(agenda, (uint32_t)slot & SLOT_MASK);
+}
+
+/* Copies the events of a slot out in the order in which they were put in; how many. */
+static uint32_t empty(struct nd_agenda *agenda, uint32_t slot, struct nd_agenda_event *to)
+{
+	struct nd_agenda_view some = view(agenda, slot);
+	uint32_t chunk = some.chunk, count = 0;
+
+	while (nd_agenda_view_next(agenda, &some)) {
+		memcpy(to + count, some.events, some.count * sizeof(*to));
+		count += some.count;
+		agenda->entries[chunk * ND_AGENDA_CHUNK].arg = agenda->chunk_free;
+		agenda->chunk_free = chunk;
+		chunk = some.chunk;
+	}
+	agenda->slots[slot].end = 0;
+	unmark(agenda, slot);
+	return count;
+}
+
+/* Distributes events by bits of their time, in order within each digit. */
+static inline void pass(struct nd_agenda_event *to, const struct nd_agenda_event *from,
+			uint32_t count, uint32_t shift, uint32_t digits)
+{
+	uint32_t ends[DIGITS_MAX + 1];
+
+	memset(ends, 0, (digits + 1) * sizeof(*ends));
+	for (uint32_t i = 0; i < count; i++)
+		ends[(from[i].time >> shift & (digits - 1)) + 1]++;
+	for (uint32_t i = 1; i < digits; i++)
+		ends[i] += ends[i - 1];
+	for (uint32_t i = 0; i < count; i++)
+		to[ends[from[i].time >> shift & (digits - 1)]++] = from[i];
+}
+
+static void put_right(struct nd_agenda_event *events, uint32_t count, uint32_t base)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		struct nd_agenda_event item = events[i];
+		uint32_t at = i;
+
+		if (events[i - 1].time - base <= item.time - base)
+			continue;
+		for (; at > 0 && events[at - 1].time - base > item.time - base; at--)
+			events[at] = events[at - 1];
+		events[at] = item;
+	}
+}
+
+/* Sorts the events in scratch into run by time. Slots begin at multiples of their width. */
+static void sort(struct nd_agenda *agenda, uint32_t count)
+{
+	if (count <= FEW) {
+		pass(agenda->run, agenda->scratch, count, agenda->shift - FEW_BITS, 1u << FEW_BITS);
+		put_right(agenda->run, count, (uint32_t)agenda->base);
+	} else {
+		uint32_t upper = agenda->shift > PASS_BITS ? agenda->shift - PASS_BITS : 0;
+		struct nd_agenda_event *sorted = agenda->scratch;
+
+		pass(agenda->run, agenda->scratch, count, 0,
+		     1u << nd_min_u32(agenda->shift, PASS_BITS));
+		pass(agenda->scratch, agenda->run, count, PASS_BITS, 1u << upper);
+		agenda->scratch = agenda->run;
+		agenda->run = sorted;
+	}
+}
+
+bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until)
+{
+	uint64_t slot = first_slot(agenda);
+
+	if (agenda->at < agenda->count)
+		return false;
+	if (slot == ND_NEVER) {
+		if (!agenda->far_count || agenda->far[0].time > until)
+			return false;
+		slot = agenda->far[0].time >> agenda->shift;
+		reach(agenda, slot - 1);
+	} else if (slot << agenda->shift > until) {
+		return false;
+	}
+	agenda->count = empty(agenda, (uint32_t)slot & SLOT_MASK, agenda->scratch);
+	reach(agenda, slot);
+	agenda->waiting -= agenda->count;
+	agenda->at = 0;
+	sort(agenda, agenda->count);
+	return true;
 }
 
 uint32_t nd_agenda_pending(const struct nd_agenda *agenda)
 {
-	uint32_t total = nd_wheel_pending(&agenda->wheel);
+	return agenda->waiting + agenda->count - agenda->at;
+}
 
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++)
-		total += agenda->lanes[i].end - agenda->lanes[i].first;
+/* Events of the kind in entries [first, end) of an array. */
+static uint32_t count_in(const struct nd_agenda_event *events, uint32_t first, uint32_t end,
+			 uint32_t shift, uint32_t kind)
+{
+	uint32_t total = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		total += events[i].what >> shift == kind;
 	return total;
 }
 
 uint32_t nd_agenda_count(const struct nd_agenda *agenda, uint32_t shift, uint32_t kind)
 {
-	uint32_t total = nd_wheel_count(&agenda->wheel, shift, kind);
+	uint32_t total = count_in(agenda->run, agenda->at, agenda->count, shift, kind);
 
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++) {
-		const struct nd_lane *lane = &agenda->lanes[i];
+	for (uint32_t i = 0; i < agenda->far_count; i++)
+		total += agenda->far[i].event.what >> shift == kind;
+	for (uint32_t slot = 0; slot < ND_AGENDA_SLOTS; slot++) {
+		struct nd_agenda_view some = view(agenda, slot);
 
-		for (uint32_t at = lane->first; at != lane->end; at++)
-			total += lane->ring[at & agenda->lane_mask].what >> shift == kind;
+		while (nd_agenda_view_next(agenda, &some))
+			total += count_in(some.events, 0, some.count, shift, kind);
+	}
+	return total;
+}
+
+/* Events in the ring, or ND_NONE when a bit of the map is wrong or a list has a loop. */
+static uint32_t count_ring(const struct nd_agenda *agenda)
+{
+	uint32_t total = 0, seen = 0;
+
+	for (uint32_t slot = 0; slot < ND_AGENDA_SLOTS; slot++) {
+		struct nd_agenda_view some = view(agenda, slot);
+		bool marked = agenda->map[slot / 64] >> slot % 64 & 1;
+
+		if (marked != (some.end != 0))
+			return ND_NONE;
+		while (nd_agenda_view_next(agenda, &some)) {
+			if (++seen > agenda->chunks)
+				return ND_NONE;
+			total += some.count;
+		}
 	}
 	return total;
 }
 
 const char *nd_agenda_audit(const struct nd_agenda *agenda)
 {
-	uint32_t used = 0;
+	uint32_t ring = count_ring(agenda), base = (uint32_t)agenda->base;
 
-	for (uint32_t i = 0; i < ND_AGENDA_LANES; i++) {
-		const struct nd_lane *lane = &agenda->lanes[i];
-
-		if (lane->end - lane->first > agenda->lane_mask + 1)
-			return "agenda: a lane holds too much";
-		used += lane->end != lane->first;
-		for (uint32_t at = lane->first + 1; lane->first != lane->end && at != lane->end; at++) {
-			const struct nd_wheel_event *b = &lane->ring[at & agenda->lane_mask];
-			const struct nd_wheel_event *a = &lane->ring[(at - 1) & agenda->lane_mask];
-
-			if (nd_agenda_before(b->time, b->key, a->time, a->key))
-				return "agenda: a lane is not in order";
-		}
+	if (ring == ND_NONE)
+		return "agenda: its bitmap disagrees with its slots";
+	if (ring + agenda->far_count != agenda->waiting)
+		return "agenda: an event is lost";
+	for (uint32_t i = agenda->at + 1; i < agenda->count; i++) {
+		if (agenda->run[i - 1].time - base > agenda->run[i].time - base)
+			return "agenda: the run is not in order";
 	}
-	if (used != agenda->used)
-		return "agenda: a lane in use has no head";
-	return nd_wheel_audit(&agenda->wheel);
+	for (uint32_t i = 1; i < agenda->far_count; i++) {
+		if (far_before(&agenda->far[i], &agenda->far[(i - 1) / 2]))
+			return "agenda: the heap is not in order";
+	}
+	return NULL;
 }

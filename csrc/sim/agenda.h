@@ -3,56 +3,73 @@
  * What happens next: the events of a simulation in their total order (time, order of putting in).
  *
  * DESIGN NOTES
- * 1. Most events of a network lie one of very few gaps ahead of the moment at which they are put
- *    in: the transmission time of a full or of a header packet, with or without propagation. All
- *    events of one gap come due in the order in which they were put in, so a ring holds them
- *    sorted at no cost: a lane. The rest goes to a timing wheel.
- * 2. The heads of the lanes in use, some five, are kept in order; taking an event moves one of
- *    them back by a place or two. A wheel alone was tried first: in a fabric of equal links many events share the same
- *    picosecond, its slots fill unevenly, and following the lists of a slot was a cache miss for
- *    each event. Rings are read and written in sequence.
- * 3. A lane shows what is coming long before it is due, so that its owner can fetch it.
- * 4. A lane is bound to a gap. It changes over to another one when it is empty and that gap was
- *    asked for twice in a row, so that gaps which come once (odd sizes, timers) leave it alone and
- *    use the wheel: slower, in the same order. What is known to come at odd times (a port that
- *    waits for the end of another packet, timers) goes there at once.
+ * 1. Packet events lie a few microseconds ahead. A ring of slots, each 2^shift picoseconds wide,
+ *    takes them: an event is written behind the last one of its slot, into a chunk of a few cache
+ *    lines, and that is all that putting one in costs.
+ * 2. When time reaches a slot its events are copied out and sorted: counted by the upper bits of
+ *    their time, without a branch that a processor could guess wrong, then put right where two
+ *    share those bits. The sort is stable, so events of equal times stay in the order in which
+ *    they were put in, and no event needs to carry that order.
+ * 3. What lies further ahead than the ring (timers, mostly) waits in a heap and moves into its
+ *    slot when the ring comes to cover that, before anything else can be put there.
+ * 4. The events of a slot can be looked at before they are due, so that their owner can fetch
+ *    what they are going to touch.
+ * 5. Nothing is ever cancelled: a timer that was moved fires at its old time and is recognised as
+ *    stale by its owner.
  */
 #ifndef ND_SIM_AGENDA_H
 #define ND_SIM_AGENDA_H
 
-#include "sim/wheel.h"
+#include "base/types.h"
 
-#define ND_AGENDA_LANES 16
-#define ND_AGENDA_TABLE 1024
+/* Absolute time inside the simulator, in picoseconds. */
+typedef uint64_t nd_ps;
 
-struct nd_lane {
-	struct nd_wheel_event *ring;
-	nd_ps gap;      /* of all events in it */
-	uint32_t first; /* free running */
-	uint32_t end;
+#define ND_PS_PER_NS ((nd_ps)1000)
+
+#define ND_AGENDA_SLOTS 65536u
+#define ND_AGENDA_CHUNK 16u /* entries, of which the first one is the link to the next chunk */
+
+struct nd_agenda_event {
+	uint32_t time; /* the lower half; the upper one follows from the slot */
+	uint32_t what; /* kind and place, the owner's */
+	uint32_t arg;  /* the owner's */
+	uint32_t hint; /* the owner's: not part of what happens, but of what is known about it */
 };
 
-/* When and in which order the first event of a lane comes. */
-struct nd_agenda_head {
-	nd_ps time;
-	uint32_t key;
-	uint32_t lane;
+struct nd_agenda_slot {
+	uint32_t first; /* chunk */
+	uint32_t end;   /* entry behind the last event, 0 when the slot is empty */
 };
+
+struct nd_agenda_far; /* an event beyond the ring */
 
 struct nd_agenda {
-	struct nd_agenda_head heads[ND_AGENDA_LANES]; /* of the lanes in use, earliest first */
-	uint32_t used;      /* lanes in use */
-	uint32_t lane_mask; /* entries of a ring - 1 */
-	uint32_t key;       /* of the next event put in */
-	nd_ps rival;        /* the last gap that had no lane */
-	struct nd_lane lanes[ND_AGENDA_LANES];
-	uint8_t table[ND_AGENDA_TABLE]; /* lane of a gap, if it has one */
-	struct nd_wheel wheel;
+	struct nd_agenda_event *run; /* sorted events of the slot that time has reached ... */
+	uint32_t at;                 /* ... the next of them ... */
+	uint32_t count;              /* ... and their end */
+	nd_ps base;                  /* when that slot begins */
+	uint64_t next_slot;          /* number of the slot after it */
+	uint32_t shift;
+	uint32_t waiting;            /* events in the ring and in the heap */
+	uint32_t limit;              /* of waiting, and of the run */
+	bool full;                   /* an event was refused: the simulation cannot go on */
+	struct nd_agenda_slot *slots;
+	struct nd_agenda_event *entries; /* of all chunks */
+	uint32_t chunk_free;             /* list of chunks that were used and are not any more */
+	uint32_t chunk_fresh;            /* first of those that never were */
+	uint32_t chunks;
+	uint64_t *map;                   /* a bit for each slot that is not empty */
+	uint64_t summary[ND_AGENDA_SLOTS / 4096]; /* ... for each word of map */
+	struct nd_agenda_event *scratch; /* for sorting */
+	struct nd_agenda_far *far;       /* heap, earliest first */
+	uint32_t far_count;
+	uint64_t far_order; /* of putting in */
 };
 
-/* Allocates room for limit pending events in the wheel and lane_limit, a power of two, in each
- * lane. A slot of the wheel is 2^shift ps wide. 0 or -ENOMEM. */
-int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t lane_limit, uint32_t shift);
+/* Allocates room for limit pending events. A slot is 2^shift ps wide, shift 6 to 16. 0 or
+ * -ENOMEM. */
+int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t shift);
 void nd_agenda_free(struct nd_agenda *agenda);
 
 /* Bytes allocated; what was never touched costs nothing. */
@@ -65,127 +82,83 @@ uint32_t nd_agenda_count(const struct nd_agenda *agenda, uint32_t shift, uint32_
 /* NULL or what is wrong. O(pending). */
 const char *nd_agenda_audit(const struct nd_agenda *agenda);
 
-/* Gaps differ by round amounts, so one multiplication alone would throw them together. */
-static inline uint32_t nd_agenda_hash(nd_ps gap)
-{
-	uint64_t hash = gap * UINT64_C(0x9e3779b97f4a7c15);
+/* Entry for the next event of a slot of the ring whose last chunk, if any, is full. */
+uint32_t nd_agenda_grow(struct nd_agenda *agenda, uint32_t slot);
+/* Puts in what belongs to the slot that time has reached, or beyond the ring, or nowhere. */
+void nd_agenda_put_rare(struct nd_agenda *agenda, nd_ps time, uint32_t what, uint32_t arg,
+			uint32_t hint);
+/* Goes on to the next slot that is not empty; false when none begins by until, or when events of
+ * the present one are left. */
+bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until);
 
-	return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 54);
+static inline void nd_agenda_append(struct nd_agenda *agenda, uint32_t slot,
+				    const struct nd_agenda_event *event)
+{
+	uint32_t entry = agenda->slots[slot].end;
+
+	if (entry % ND_AGENDA_CHUNK == 0)
+		entry = nd_agenda_grow(agenda, slot);
+	agenda->entries[entry] = *event;
+	agenda->slots[slot].end = entry + 1;
+	agenda->waiting++;
 }
 
-/* Lane of a gap that its place in the table does not name: found, or bound to it, or ND_NONE. */
-uint32_t nd_agenda_find(struct nd_agenda *agenda, nd_ps gap);
-
-static inline bool nd_agenda_before(nd_ps time, uint32_t key, nd_ps than_time, uint32_t than_key)
+/* Schedules (what, arg) at a time not before the event taken last. */
+static inline void nd_agenda_put(struct nd_agenda *agenda, nd_ps time, uint32_t what, uint32_t arg,
+				 uint32_t hint)
 {
-	return time < than_time || (time == than_time && nd_newer_u32(than_key, key) > 0);
-}
-
-/* Makes the lane, which was empty, one of those in use. */
-static inline void nd_agenda_enter(struct nd_agenda *agenda, nd_ps time, uint32_t key,
-				   uint32_t lane)
-{
-	struct nd_agenda_head *heads = agenda->heads;
-	uint32_t at = agenda->used++;
-
-	for (; at > 0 && nd_agenda_before(time, key, heads[at - 1].time, heads[at - 1].key); at--)
-		heads[at] = heads[at - 1];
-	heads[at] = (struct nd_agenda_head){ .time = time, .key = key, .lane = lane };
-}
-
-/* Schedules (what, arg) at any time, not before the event served last. */
-static inline void nd_agenda_put_odd(struct nd_agenda *agenda, nd_ps time, uint32_t what,
-				     uint32_t arg)
-{
-	struct nd_wheel_event event = {
-		.time = time, .key = agenda->key++, .what = what, .arg = arg, .next = ND_NONE,
+	struct nd_agenda_event event = {
+		.time = (uint32_t)time, .what = what, .arg = arg, .hint = hint,
 	};
+	uint64_t slot = time >> agenda->shift;
 
-	nd_wheel_put(&agenda->wheel, &event);
+	if (ND_UNLIKELY(slot - agenda->next_slot >= ND_AGENDA_SLOTS ||
+			agenda->waiting == agenda->limit))
+		nd_agenda_put_rare(agenda, time, what, arg, hint);
+	else
+		nd_agenda_append(agenda, slot % ND_AGENDA_SLOTS, &event);
 }
 
-/* Schedules (what, arg) gap after now, the time of the event served last; for gaps that recur. */
-static inline void nd_agenda_put(struct nd_agenda *agenda, nd_ps now, nd_ps gap, uint32_t what,
-				 uint32_t arg)
+/* The next event of the slot that time has reached, which is taken, and its time; NULL when there
+ * is none by until. It is valid until the next one is put in. */
+static inline const struct nd_agenda_event *nd_agenda_take(struct nd_agenda *agenda, nd_ps until,
+							   nd_ps *time)
 {
-	uint32_t index = agenda->table[nd_agenda_hash(gap)];
-	struct nd_lane *lane = &agenda->lanes[index];
-	struct nd_wheel_event *event;
-	uint32_t key;
+	const struct nd_agenda_event *event;
 
-	if (ND_UNLIKELY(lane->gap != gap)) {
-		index = nd_agenda_find(agenda, gap);
-		lane = &agenda->lanes[index & (ND_AGENDA_LANES - 1)];
-	}
-	if (ND_UNLIKELY(index == ND_NONE || lane->end - lane->first > agenda->lane_mask)) {
-		nd_agenda_put_odd(agenda, now + gap, what, arg);
-		return;
-	}
-	key = agenda->key++;
-	if (lane->end == lane->first)
-		nd_agenda_enter(agenda, now + gap, key, index);
-	event = &lane->ring[lane->end++ & agenda->lane_mask];
-	event->time = now + gap;
-	event->key = key;
-	event->what = what;
-	event->arg = arg;
-}
-
-/* Lane of the next event, ND_AGENDA_LANES when it is in the wheel; *next is NULL when there is
- * none. */
-static inline uint32_t nd_agenda_next(struct nd_agenda *agenda, const struct nd_wheel_event **next)
-{
-	const struct nd_agenda_head *head = &agenda->heads[0];
-	const struct nd_lane *lane = &agenda->lanes[head->lane];
-	bool any = agenda->used > 0;
-	const struct nd_wheel_event *odd =
-		nd_wheel_peek(&agenda->wheel, any ? head->time + 1 : ND_NEVER);
-
-	if (ND_UNLIKELY(odd != NULL) &&
-	    (!any || nd_agenda_before(odd->time, odd->key, head->time, head->key))) {
-		*next = odd;
-		return ND_AGENDA_LANES;
-	}
-	*next = any ? &lane->ring[lane->first & agenda->lane_mask] : NULL;
-	return head->lane;
-}
-
-/* Done with the event that nd_agenda_next found there. */
-static inline void nd_agenda_pop(struct nd_agenda *agenda, uint32_t where)
-{
-	struct nd_agenda_head *heads = agenda->heads;
-	const struct nd_wheel_event *next;
-	struct nd_lane *lane;
-	uint32_t at = 1;
-
-	if (ND_UNLIKELY(where == ND_AGENDA_LANES)) {
-		nd_wheel_pop(&agenda->wheel);
-		return;
-	}
-	lane = &agenda->lanes[where];
-	if (++lane->first == lane->end) {
-		for (agenda->used--; at <= agenda->used; at++)
-			heads[at - 1] = heads[at];
-		return;
-	}
-	next = &lane->ring[lane->first & agenda->lane_mask];
-	for (; at < agenda->used && nd_agenda_before(heads[at].time, heads[at].key, next->time,
-						     next->key); at++)
-		heads[at - 1] = heads[at];
-	heads[at - 1] = (struct nd_agenda_head){
-		.time = next->time, .key = next->key, .lane = where,
-	};
-}
-
-/* The event that comes ahead places after the lane's first one, or NULL. */
-static inline const struct nd_wheel_event *nd_agenda_ahead(const struct nd_agenda *agenda,
-							   uint32_t where, uint32_t ahead)
-{
-	const struct nd_lane *lane = &agenda->lanes[where];
-
-	if (lane->end - lane->first <= ahead)
+	if (agenda->at == agenda->count)
 		return NULL;
-	return &lane->ring[(lane->first + ahead) & agenda->lane_mask];
+	event = &agenda->run[agenda->at];
+	*time = agenda->base + (uint32_t)(event->time - (uint32_t)agenda->base);
+	if (ND_UNLIKELY(*time > until))
+		return NULL;
+	agenda->at++;
+	return event;
 }
+
+/* Some of the events of a slot. */
+struct nd_agenda_view {
+	const struct nd_agenda_event *events;
+	uint32_t count;
+	uint32_t chunk;
+	uint32_t end; /* of the slot's entries */
+};
+
+/* The next events of the view's slot, in the order in which they were put in; false: no more. */
+static inline bool nd_agenda_view_next(const struct nd_agenda *agenda, struct nd_agenda_view *view)
+{
+	const struct nd_agenda_event *entries = &agenda->entries[view->chunk * ND_AGENDA_CHUNK];
+	uint32_t first = view->chunk * ND_AGENDA_CHUNK + 1;
+
+	if (view->chunk == ND_NONE)
+		return false;
+	view->events = entries + 1;
+	view->chunk = entries->arg;
+	view->count = view->chunk == ND_NONE ? view->end - first : ND_AGENDA_CHUNK - 1;
+	return true;
+}
+
+/* The slot that comes after the one that time has reached, as it is now: to be looked at. */
+struct nd_agenda_view nd_agenda_view_coming(const struct nd_agenda *agenda);
 
 #endif

@@ -15,12 +15,10 @@ enum { STREAM_SWITCH = 1, STREAM_HOST, STREAM_ENDPOINT };
 #define EVENTS_PER_HOST 16
 #define EVENTS_MIN (1u << 12)
 
-/* So many events in a slot of the wheel are quickest to sort. */
-#define EVENTS_PER_SLOT 8
+/* About so many events in a slot of the agenda are quickest to sort. */
+#define EVENTS_PER_SLOT 32
 #define SHIFT_MIN 6
-#define SHIFT_MAX 14
-
-#define LANE_MIN 1024u
+#define SHIFT_MAX 16
 
 static uint64_t stream(uint32_t kind, uint32_t number)
 {
@@ -132,6 +130,7 @@ static int copy_config(struct nd_sim *sim, struct nd_error *error)
 	config->engines = sim->engines;
 	sim->engine_count = config->engine_count;
 	sim->route = config->route;
+	sim->direct = config->route == ND_SIM_ROUTE_SOURCE && sim->topology.routes;
 	for (uint32_t i = 0; i < sim->engine_count; i++) {
 		if (copy_engine(sim, &sim->engines[i], error))
 			return error->code;
@@ -166,7 +165,7 @@ static int build_pool(struct nd_sim *sim, struct nd_error *error)
 }
 
 /* Slots so narrow that the busiest fabric of this size puts few events into one. */
-static uint32_t wheel_shift(const struct nd_sim *sim)
+static uint32_t slot_shift(const struct nd_sim *sim)
 {
 	struct nd_cable cable = nd_topology_cable(&sim->topology, 0);
 	nd_ps full = (sim->config.packet_bytes * nd_link_byte_cost(cable.rate_bps)) >>
@@ -183,15 +182,11 @@ static uint32_t wheel_shift(const struct nd_sim *sim)
 int nd_build_agenda(struct nd_sim *sim, uint32_t flow_count, struct nd_error *error)
 {
 	struct nd_sim_config *config = &sim->config;
-	uint32_t lane = LANE_MIN;
 
 	if (!config->events_max)
 		config->events_max = config->packets_max + sim->topology.ports +
 				     sim->topology.hosts * EVENTS_PER_HOST + flow_count + EVENTS_MIN;
-	/* A port has seldom more than one event in a lane; what does not fit goes to the wheel. */
-	while (lane < 2 * sim->topology.ports)
-		lane *= 2;
-	if (nd_agenda_init(&sim->agenda, config->events_max, lane, wheel_shift(sim)))
+	if (nd_agenda_init(&sim->agenda, config->events_max, slot_shift(sim)))
 		return nd_error_set(error, -ENOMEM, "no room for %u events", config->events_max);
 	return 0;
 }

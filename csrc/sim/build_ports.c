@@ -105,6 +105,8 @@ static void build_wire(struct nd_sim *sim, uint32_t number)
 		port->delay += sim->config.send_delay.fixed_ps;
 	if (nd_probe_watches_ports(&sim->config))
 		port->flags |= ND_PORT_WATCHED;
+	if (number >= sim->topology.hosts && sim->config.egress[port->tier].shared_bytes)
+		port->flags |= ND_PORT_PROMPT;
 }
 
 /* With shared buffers: one of each switch, and a copy of the config for each of its ports. */
@@ -163,13 +165,10 @@ static void build_queue(struct nd_sim *sim, uint32_t number)
 	struct nd_sim_port *port = nd_sim_port(sim, number);
 	const struct nd_sim_egress *egress = &sim->config.egress[port->tier];
 	struct nd_rng rng = nd_rng_make(sim->config.seed, stream(STREAM_QUEUE, number));
-	uint8_t *block = (uint8_t *)port;
 
-	port->queue = (struct nd_queue *)(void *)(block + ND_PORT_QUEUE_AT);
-	egress->ops->init(port->queue, &sim->pool, queue_config(sim, number, egress),
-			  (struct nd_queue_counters *)(void *)(block + sizeof(*port)),
-			  nd_rng_u64(&rng));
-	nd_assert(port->queue->ops == egress->ops);
+	egress->ops->init(nd_sim_queue(port), &sim->pool, queue_config(sim, number, egress),
+			  &port->counters, nd_rng_u64(&rng));
+	nd_assert(nd_sim_queue(port)->ops == egress->ops);
 }
 
 int nd_build_ports(struct nd_sim *sim, struct nd_error *error)
@@ -185,7 +184,8 @@ int nd_build_ports(struct nd_sim *sim, struct nd_error *error)
 
 		queue = bytes > queue ? bytes : queue;
 	}
-	sim->port_bytes = ND_PORT_QUEUE_AT + queue;
+	sim->port_bytes = sizeof(struct nd_sim_port) +
+			  CACHE_LINES(nd_max_u64(queue, sizeof(struct nd_queue)));
 	sim->ports = nd_keep_get(&sim->keep, ports * sim->port_bytes);
 	if (!sim->ports)
 		return nd_error_set(error, -ENOMEM, "no room for %u ports", ports);

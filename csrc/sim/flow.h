@@ -7,7 +7,7 @@
 #define ND_SIM_FLOW_H
 
 #include "base/types.h"
-#include "sim/wheel.h"
+#include "sim/agenda.h"
 
 enum nd_flow_kind {
 	ND_FLOW_ONEWAY = 0, /* a message; Homa: a request with an empty response */

@@ -34,7 +34,8 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		}
 	}
 	port->waking = true;
-	nd_sim_put_soon(sim, port->busy_until - host->slack, ND_WORK_NIC, number, 0);
+	nd_agenda_put(&sim->agenda, port->busy_until - host->slack,
+		      (uint32_t)ND_WORK_NIC << ND_WORK_SHIFT | number, 0, number);
 	return sent;
 }
 

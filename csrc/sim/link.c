@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What can happen to a packet on the wire: faults, phantom queues, changes on a schedule. */
+#include "sim/port.h"
 #include "sim/probe.h"
-#include "sim/state.h"
 
 /* ps a byte = 8e12 / rate, kept with 20 binary places: a full packet is off by less than 1 ps. */
 uint64_t nd_link_byte_cost(uint64_t rate_bps)
@@ -18,11 +18,13 @@ nd_ps nd_delay_sample(struct nd_rng *rng, const struct nd_sim_delay *delay)
 	return time;
 }
 
-static void lose(struct nd_sim *sim, uint32_t number, uint32_t index, uint64_t *counter)
+static bool lose(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start,
+		 uint64_t *counter)
 {
 	(*counter)++;
-	nd_probe_record(sim, ND_SIM_RECORD_LOSE, number, index, sim->now);
+	nd_probe_record(sim, ND_SIM_RECORD_LOSE, number, index, start);
 	nd_pool_put(&sim->pool, index);
+	return false;
 }
 
 /* Probability of spoiling one of bytes: the sum of the bytes', in 1/2^32, saturating. */
@@ -31,27 +33,30 @@ static uint32_t corruption(uint32_t per_byte, uint32_t bytes)
 	return (uint32_t)nd_min_u64(UINT32_MAX, ((uint64_t)per_byte * bytes) >> 16);
 }
 
-static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index)
+static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
 	struct nd_sim_port *port = nd_sim_port(sim, number);
 	struct nd_sim_port_extra *extra = port->extra;
 
-	if (port->flags & ND_PORT_DOWN) {
-		lose(sim, number, index, &sim->counters.lost_packets);
-		return false;
-	}
+	if (port->flags & ND_PORT_DOWN)
+		return lose(sim, number, index, start, &sim->counters.lost_packets);
 	if (!(port->flags & ND_PORT_FAULTY))
 		return true;
-	if (nd_rng_chance(&extra->rng, extra->loss)) {
-		lose(sim, number, index, &sim->counters.lost_packets);
-		return false;
-	}
+	if (nd_rng_chance(&extra->rng, extra->loss))
+		return lose(sim, number, index, start, &sim->counters.lost_packets);
 	if (nd_rng_chance(&extra->rng, corruption(extra->corrupt,
-						  nd_sim_packet(sim, index)->wire_bytes))) {
-		lose(sim, number, index, &sim->counters.corrupted_packets);
-		return false;
-	}
+						  nd_sim_packet(sim, index)->wire_bytes)))
+		return lose(sim, number, index, start, &sim->counters.corrupted_packets);
 	return true;
+}
+
+/* A look at a switch's port when its transmission ends, which may have been in the past. */
+static void look_after(struct nd_sim *sim, uint32_t number)
+{
+	nd_ps end = nd_sim_port(sim, number)->busy_until;
+
+	if (number >= sim->topology.hosts)
+		nd_sim_put(sim, nd_max_u64(end, sim->now), ND_WORK_SERVE, number, 0);
 }
 
 /* The long way of a launch: false when the packet is lost or was scheduled here. */
@@ -64,16 +69,19 @@ bool nd_link_pass(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps sta
 		nd_phantom_pass(&extra->phantom, nd_sim_packet(sim, index), start / 1000);
 	if (port->flags & ND_PORT_WATCHED)
 		nd_probe_launch(sim, number, index, start);
-	if (!survives(sim, number, index))
+	if (!survives(sim, number, index, start)) {
+		look_after(sim, number);
 		return false;
+	}
+	if (port->flags & ND_PORT_PROMPT)
+		look_after(sim, number);
 	if (!(port->flags & ND_PORT_JITTER))
 		return true;
 	extra->arrived_at = nd_max_u64(extra->arrived_at,
 				       port->busy_until + port->delay +
 				       nd_delay_sample(&extra->rng, &sim->config.send_delay) -
 				       sim->config.send_delay.fixed_ps);
-	nd_sim_packet(sim, index)->next = ND_NONE;
-	nd_sim_put(sim, extra->arrived_at, ND_WORK_ARRIVE, port->peer, index);
+	nd_sim_port_arrive(sim, port, number, index, extra->arrived_at);
 	return false;
 }
 
@@ -84,6 +92,8 @@ static void apply(struct nd_sim *sim, uint32_t number, const struct nd_sim_chang
 
 	if (number < sim->topology.hosts)
 		fixed += sim->config.send_delay.fixed_ps;
+	else
+		nd_sim_port_advance(sim, port, number);
 	switch (change->kind) {
 	case ND_SIM_CHANGE_RATE:
 		port->byte_cost = nd_link_byte_cost(change->value);
@@ -102,6 +112,7 @@ static void apply(struct nd_sim *sim, uint32_t number, const struct nd_sim_chang
 		break;
 	case ND_SIM_CHANGE_DELAY:
 		port->delay = change->value + fixed;
+		look_after(sim, number);
 		break;
 	}
 	if (port->extra && (port->extra->loss || port->extra->corrupt))

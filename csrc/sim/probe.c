@@ -86,15 +86,16 @@ void nd_probe_append(struct nd_sim *sim, enum nd_sim_record_kind kind, uint32_t 
 }
 
 /* The depth of the port's queue is about to be, or was just, changed. */
-static void note_depth(struct nd_sim *sim, uint32_t port)
+static void note_depth(struct nd_sim *sim, uint32_t port, nd_ps time)
 {
 	struct nd_sim_depth *depth = &sim->probe.depths[port];
-	const struct nd_queue *queue = nd_sim_port(sim, port)->queue;
-	uint64_t ns = (sim->now - depth->changed_ps) / ND_PS_PER_NS;
+	const struct nd_queue *queue = nd_sim_queue(nd_sim_port(sim, port));
+	/* Backwards when depths were settled before it was known that a packet had left. */
+	int64_t ns = (int64_t)(time - depth->changed_ps) / (int64_t)ND_PS_PER_NS;
 
 	/* Whole nanoseconds; the rest counts with the next depth. */
-	depth->bytes_ns += ns * sim->probe.depth_bytes[port];
-	depth->changed_ps += ns * ND_PS_PER_NS;
+	depth->bytes_ns += (uint64_t)ns * sim->probe.depth_bytes[port];
+	depth->changed_ps += (uint64_t)ns * ND_PS_PER_NS;
 	sim->probe.depth_bytes[port] = queue->bytes;
 	depth->bytes_max = nd_max_u32(depth->bytes_max, queue->bytes);
 	depth->packets_max = nd_max_u32(depth->packets_max, queue->packets);
@@ -103,7 +104,7 @@ static void note_depth(struct nd_sim *sim, uint32_t port)
 void nd_probe_settle_depths(struct nd_sim *sim)
 {
 	for (uint32_t port = sim->topology.hosts; port < sim->topology.ports; port++)
-		note_depth(sim, port);
+		note_depth(sim, port, sim->now);
 }
 
 static uint32_t to_ns(nd_ps time)
@@ -128,20 +129,20 @@ void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index
 void nd_probe_depth(struct nd_sim *sim, uint32_t number)
 {
 	if (sim->probe.depths)
-		note_depth(sim, number);
+		note_depth(sim, number, sim->now);
 }
 
 /* The wait in a queue is over; at a NIC there is none that we know of. */
-static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index)
+static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
 	struct nd_packet_delay *delay = &sim->probe.delays[index];
 	uint32_t wait;
 
-	if (!nd_sim_port(sim, number)->queue) {
+	if (number < sim->topology.hosts) {
 		*delay = (struct nd_packet_delay){ 0 };
 		return;
 	}
-	wait = to_ns(sim->now - delay->queued_ps);
+	wait = to_ns(start - delay->queued_ps);
 	delay->wait_ns += wait;
 	delay->lag_ns += nd_min_u32(wait, delay->blocked_ns);
 }
@@ -150,10 +151,10 @@ void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps 
 {
 	const struct nd_sim_port *port = nd_sim_port(sim, number);
 
-	if (sim->probe.depths && port->queue)
-		note_depth(sim, number);
+	if (sim->probe.depths && number >= sim->topology.hosts)
+		note_depth(sim, number, start);
 	if (sim->probe.delays)
-		note_delay(sim, number, index);
+		note_delay(sim, number, index, start);
 	if (sim->probe.busy && port->peer < sim->topology.hosts)
 		sim->probe.busy[port->peer] += port->busy_until - start;
 	nd_probe_record(sim, ND_SIM_RECORD_SEND, number, index, start);

@@ -2,6 +2,8 @@
 /* The loop of a simulation, its invariants and its results. */
 #include "sim/build.h"
 #include "sim/capture.h"
+#include "sim/foresee.h"
+#include "sim/port.h"
 #include "sim/probe.h"
 
 #include <errno.h>
@@ -9,15 +11,6 @@
 #include <stdlib.h>
 
 ND_COUNTERS_TABLE(nd_sim_counters, "sim", ND_SIM_COUNTERS);
-
-/* Cache lines that a hop touches of a port's discipline, and what is touched of a host. */
-#define QUEUE_LINES 3
-#define HOST_LINES 4
-#define ENDPOINT_LINES 28
-
-/* Events of its lane by which something is fetched before it is needed. */
-#define AHEAD_FIRST 16
-#define AHEAD_THEN 6
 
 struct nd_sim *nd_sim_new(const struct nd_sim_config *config, const struct nd_flow *flows,
 			  uint32_t flow_count, const struct nd_trigger *triggers,
@@ -61,6 +54,9 @@ static inline uint64_t trace(uint64_t hash, nd_ps time, uint32_t what, uint32_t 
 static void serve_other(struct nd_sim *sim, enum nd_work work, uint32_t place, uint32_t arg)
 {
 	switch (work) {
+	case ND_WORK_SERVE:
+		nd_sim_port_advance(sim, nd_sim_port(sim, place), place);
+		break;
 	case ND_WORK_NIC:
 		nd_host_nic(sim, place);
 		break;
@@ -80,134 +76,52 @@ static void serve_other(struct nd_sim *sim, enum nd_work work, uint32_t place, u
 		nd_link_change_due(sim);
 		break;
 	case ND_WORK_ARRIVE:
-	case ND_WORK_SERVE:
 		break; /* served by serve() */
 	}
 }
 
-/* An arrival at a switch; foresee() may have found the port already. */
-static inline void arrive(struct nd_sim *sim, uint32_t node, uint32_t index)
+/* An arrival, by the port that sent the packet: its wire is free if it was not before. */
+static inline void arrive(struct nd_sim *sim, uint32_t number, uint32_t index, uint32_t next)
 {
-	uint32_t port = nd_sim_packet(sim, index)->next;
+	struct nd_sim_port *port = nd_sim_port(sim, number);
 
-	if (port != ND_NONE)
-		nd_sim_port_offer(sim, port, index);
+	nd_sim_port_advance(sim, port, number);
+	if (next < sim->topology.hosts)
+		nd_host_arrive(sim, next, index);
+	else if (ND_LIKELY(next != ND_NONE))
+		nd_sim_port_offer(sim, next, index);
 	else
-		nd_sim_switch_forward(sim, node, index);
+		nd_sim_switch_forward(sim, port->peer, index);
 }
 
-static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg)
+static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg, uint32_t hint)
 {
 	uint32_t place = what & ND_WORK_MASK;
 	enum nd_work work = (enum nd_work)(what >> ND_WORK_SHIFT);
 
-	if (work == ND_WORK_SERVE)
-		nd_sim_port_serve(sim, place);
-	else if (work != ND_WORK_ARRIVE)
-		serve_other(sim, work, place, arg);
-	else if (place < sim->topology.hosts)
-		nd_host_arrive(sim, place, arg);
+	if (ND_LIKELY(work == ND_WORK_ARRIVE))
+		arrive(sim, place, arg, hint);
 	else
-		arrive(sim, place, arg);
+		serve_other(sim, work, place, arg);
 }
 
-/*
- * Compilers take a function that only prefetches for one without effect and drop its calls, so
- * these have to be part of their callers.
- */
-#define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
-
-ND_ALWAYS_INLINE void fetch(const void *memory, uint32_t lines)
-{
-	for (uint32_t i = 0; i < lines; i++)
-		__builtin_prefetch((const uint8_t *)memory + 64 * i, 1);
-}
-
-/* A port with the busy line of its counters, and its discipline. */
-ND_ALWAYS_INLINE void fetch_port(const struct nd_sim *sim, uint32_t number)
-{
-	const uint8_t *block = (const uint8_t *)nd_sim_port(sim, number);
-
-	fetch(block, 2);
-	fetch(block + ND_PORT_QUEUE_AT, QUEUE_LINES);
-}
-
-/* Some way ahead: the packets that arrive, and the ports and hosts that have to do. */
-ND_ALWAYS_INLINE void foresee_first(const struct nd_sim *sim, const struct nd_wheel_event *event)
-{
-	uint32_t place = event->what & ND_WORK_MASK;
-
-	switch ((enum nd_work)(event->what >> ND_WORK_SHIFT)) {
-	case ND_WORK_ARRIVE:
-		fetch(nd_sim_packet(sim, event->arg), 1);
-		if (place < sim->topology.hosts)
-			fetch(&sim->hosts[place], HOST_LINES);
-		break;
-	case ND_WORK_SERVE:
-		fetch_port(sim, place);
-		break;
-	case ND_WORK_NIC:
-		fetch(&sim->hosts[place], HOST_LINES);
-		fetch(nd_sim_port(sim, place), 1);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The packet that a port is going to send. */
-ND_ALWAYS_INLINE void foresee_service(const struct nd_sim *sim, uint32_t number)
-{
-	const struct nd_queue *queue = nd_sim_port(sim, number)->queue;
-	uint32_t index = queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
-
-	if (index != ND_NONE)
-		fetch(nd_sim_packet(sim, index), 1);
-}
-
-/* Closer: what those lead to. An arriving packet keeps the port that it will leave by. */
-ND_ALWAYS_INLINE void foresee_then(struct nd_sim *sim, const struct nd_wheel_event *event)
-{
-	uint32_t place = event->what & ND_WORK_MASK;
-	enum nd_work work = (enum nd_work)(event->what >> ND_WORK_SHIFT);
-	struct nd_packet *packet;
-
-	if (work == ND_WORK_SERVE) {
-		foresee_service(sim, place);
-	} else if (work == ND_WORK_NIC || place < sim->topology.hosts) {
-		fetch(nd_sim_endpoint(sim, place, 0), ENDPOINT_LINES);
-	} else {
-		packet = nd_sim_packet(sim, event->arg);
-		packet->next = nd_sim_switch_resolve(sim, place, event->arg);
-		if (packet->next != ND_NONE)
-			fetch_port(sim, packet->next);
-	}
-}
-
-/*
- * An event of a lane is about to be served. Memory is far away compared with what a hop computes,
- * so what the lane's later events are going to touch is fetched in two stages: packets, then the
- * ports that these go to. Nothing depends on it but speed.
- */
-ND_ALWAYS_INLINE void foresee(struct nd_sim *sim, uint32_t where)
-{
-	const struct nd_wheel_event *event = nd_agenda_ahead(&sim->agenda, where, AHEAD_FIRST);
-
-	if (event)
-		foresee_first(sim, event);
-	event = nd_agenda_ahead(&sim->agenda, where, AHEAD_THEN);
-	if (event)
-		foresee_then(sim, event);
-}
-
-/* The wheel is where events are refused; what came before that may still be served. */
+/* What came before an event that was refused may still be served. */
 static bool is_full(struct nd_sim *sim)
 {
-	if (ND_LIKELY(!sim->agenda.wheel.full))
+	if (ND_LIKELY(!sim->agenda.full))
 		return false;
 	snprintf(sim->error, sizeof(sim->error), "%u events pending at once: raise events_max",
-		 sim->agenda.wheel.limit);
+		 sim->agenda.limit);
 	nd_sim_stop(sim, ND_SIM_LIMIT);
+	return true;
+}
+
+/* Goes on to the next slot of the agenda; false when there is nothing by until. */
+static bool next_slot(struct nd_sim *sim, nd_ps until)
+{
+	if (is_full(sim) || !nd_agenda_refill(&sim->agenda, until))
+		return false;
+	nd_sim_foresee_slot(sim);
 	return true;
 }
 
@@ -225,34 +139,28 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 	return sim->unfinished ? ND_SIM_STUCK : ND_SIM_DONE;
 }
 
-int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
+/* Serves the events of the slot that time has reached, those by until. */
+static void serve_slot(struct nd_sim *sim, nd_ps until)
 {
-	uint64_t hash = sim->trace_hash;
+	const struct nd_agenda_event *event;
+	nd_ps time;
 
-	while (!sim->stop) {
-		const struct nd_wheel_event *event;
-		uint32_t where = nd_agenda_next(&sim->agenda, &event);
-		uint32_t what, arg;
-		nd_ps time;
-
-		if (!event || event->time > until_ps)
-			break;
-		time = event->time;
-		what = event->what;
-		arg = event->arg;
-		if (where != ND_AGENDA_LANES)
-			foresee(sim, where);
-		else if (is_full(sim))
-			break;
-		nd_agenda_pop(&sim->agenda, where);
+	while (!sim->stop && (event = nd_agenda_take(&sim->agenda, until, &time))) {
 		nd_assert(time >= sim->now);
 		sim->now = time;
 		sim->now_ns = time / ND_PS_PER_NS;
 		sim->counters.events++;
-		hash = trace(hash, time, what, arg);
-		serve(sim, what, arg);
+		nd_sim_foresee(sim);
+		sim->trace_hash = trace(sim->trace_hash, time, event->what, event->arg);
+		serve(sim, event->what, event->arg, event->hint);
 	}
-	sim->trace_hash = hash;
+}
+
+int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
+{
+	do {
+		serve_slot(sim, until_ps);
+	} while (!sim->stop && next_slot(sim, until_ps));
 	return outcome(sim, until_ps);
 }
 
@@ -296,10 +204,12 @@ const char *nd_sim_audit(struct nd_sim *sim)
 	if (why)
 		return broken(sim, "event set", 0, why);
 	for (uint32_t p = sim->topology.hosts; p < sim->topology.ports; p++) {
-		why = nd_queue_audit(nd_sim_port(sim, p)->queue);
+		const struct nd_queue *queue = nd_sim_queue(nd_sim_port(sim, p));
+
+		why = nd_queue_audit(queue);
 		if (why)
 			return broken(sim, "port", p, why);
-		queued += nd_sim_port(sim, p)->queue->packets;
+		queued += queue->packets;
 	}
 	for (uint32_t h = 0; h < sim->topology.hosts; h++) {
 		for (uint32_t i = 0; i < sim->engine_count; i++) {
@@ -371,7 +281,7 @@ const struct nd_queue_counters *nd_sim_queue_counters(const struct nd_sim *sim, 
 {
 	if (port < sim->topology.hosts || port >= sim->topology.ports)
 		return NULL;
-	return nd_sim_port(sim, port)->queue->counters;
+	return &nd_sim_port(sim, port)->counters;
 }
 
 const struct nd_phantom_counters *nd_sim_phantom_counters(const struct nd_sim *sim, uint32_t port)

@@ -5,15 +5,13 @@
  *
  * DESIGN NOTES
  * 1. A packet in flight is in the pool and in no list; the event that brings it to the next node
- *    names it. So a hop costs one event, plus one when its port has more to send. Its next field
- *    is free for the port that it will leave that node by, once that is known.
- * 2. A port's end of transmission is only scheduled when something waits for it.
+ *    names it. Where it goes from there is known when it sets out, and the event's hint.
+ * 2. A hop costs one event: see port.h for how a port's end of transmission does without.
  * 3. Data packets carry which flow they belong to in the value of their payload pointer, which
  *    nobody follows because endpoints without rx memory only handle lengths. Engines add the
  *    offset to it, so the upper half is the flow and the lower half the offset.
- * 4. A port, its discipline and the counters are one block of memory; with the packets they are
- *    what a hop touches, so they are fetched into the cache before they are due (see foresee() in
- *    sim.c).
+ * 4. A port, its counters and its discipline are one block of memory; with the packets they are
+ *    what a hop touches, so they are fetched into the cache before they are due (see foresee.h).
  * 5. What is rarely used (faults, phantom queues, probes) hangs on port flags that are zero on a
  *    plain port, so that the common path tests one byte.
  */
@@ -27,13 +25,13 @@
 #include "sim/sim.h"
 #include "transport/nic.h"
 
-/* event.what: kind in the upper bits, host, port, node or flow in the lower ones. */
+/* event.what: kind in the upper bits, host, port or flow in the lower ones. */
 #define ND_WORK_SHIFT 28
 #define ND_WORK_MASK ((1u << ND_WORK_SHIFT) - 1)
 
 enum nd_work {
-	ND_WORK_ARRIVE,  /* node: packet arg is there, last bit included */
-	ND_WORK_SERVE,   /* port: the wire is free and something waits */
+	ND_WORK_ARRIVE,  /* port: packet arg is at its other end, last bit included */
+	ND_WORK_SERVE,   /* port: the wire is free, and nothing that arrives says so in time */
 	ND_WORK_NIC,     /* host: the NIC has room and the endpoints may have packets */
 	ND_WORK_TIMER,   /* host: a deadline of an endpoint */
 	ND_WORK_RECEIVE, /* host: packet arg has passed the software delay */
@@ -49,30 +47,29 @@ enum {
 	ND_PORT_PHANTOM = 1 << 2,
 	ND_PORT_WATCHED = 1 << 3, /* a probe or the wire check looks at what is sent */
 	ND_PORT_JITTER = 1 << 4,  /* a NIC whose software takes a varying time to send */
+	ND_PORT_PROMPT = 1 << 5,  /* ends of transmission show elsewhere: it shares its buffer */
 };
 
 #define ND_PORT_COST_SHIFT 20
 
+/* Its discipline follows it in memory. A host's NIC has none: its packets come from endpoints, and
+ * what lies there is zero, a queue without packets. */
 struct nd_sim_port {
 	_Alignas(64)
-	struct nd_queue *queue; /* NULL: a host's NIC, whose packets come from the endpoints */
-	nd_ps busy_until;       /* when the wire is free */
-	uint64_t byte_cost;     /* ps a byte, in 1/2^20 */
-	nd_ps delay;            /* propagation, plus latency of the switch it leads to */
-	uint32_t peer;          /* node it leads to */
-	bool waking;            /* a SERVE or NIC event is pending */
+	nd_ps busy_until;   /* when the wire is free */
+	uint64_t byte_cost; /* ps a byte, in 1/2^20 */
+	nd_ps delay;        /* propagation, plus latency of the switch it leads to */
+	uint32_t peer;      /* node it leads to */
+	bool waking;        /* of a host: a NIC event is pending */
 	uint8_t flags;
-	uint8_t serving;        /* priority of the packet on the wire, or last on it */
+	uint8_t serving;    /* priority of the packet on the wire, or last on it */
 	uint8_t tier;
-	struct nd_sim_port_extra *extra; /* when flags need it */
+	struct nd_queue_counters counters; /* of the discipline */
+	struct nd_sim_port_extra *extra;   /* when flags need it */
 };
 
-_Static_assert(sizeof(struct nd_sim_port) == 64, "a port is one cache line");
-
-/* Where the queue lies in a port's block: behind the port itself and the counters, of which the
- * first cache line is the busy one. */
-#define ND_PORT_QUEUE_AT \
-	(sizeof(struct nd_sim_port) + ((sizeof(struct nd_queue_counters) + 63) & ~(size_t)63))
+_Static_assert(offsetof(struct nd_sim_port, counters.dropped_packets) == 64,
+	       "a packet that comes and goes touches one cache line of its port");
 
 /* What a plain port has no need of. */
 struct nd_sim_port_extra {
@@ -139,16 +136,18 @@ struct nd_probe_state {
 
 struct nd_sim {
 	struct nd_agenda agenda;
+	struct nd_agenda_view coming; /* first events of the slot that follows; see foresee.h */
 	struct nd_pool pool;
 	nd_ps now;
 	nd_ns now_ns;
 	uint64_t trace_hash;
-	uint8_t *ports;        /* blocks: struct nd_sim_port, its counters, its queue */
+	uint8_t *ports;        /* blocks: struct nd_sim_port and its queue */
 	size_t port_bytes;     /* of a block */
 	struct nd_topology topology;
 	struct nd_sim_switch *switches;
 	struct nd_host *hosts;
 	uint32_t route;
+	bool direct;           /* senders choose paths through a Clos: the next port is arithmetic */
 	uint32_t fresh;        /* packet that an endpoint may fill in next */
 	uint32_t engine_count;
 	uint32_t unfinished;   /* flows that the run waits for */
@@ -224,18 +223,15 @@ static inline struct nd_sim_port *nd_sim_port(const struct nd_sim *sim, uint32_t
 	return (struct nd_sim_port *)(void *)(sim->ports + number * sim->port_bytes);
 }
 
+static inline struct nd_queue *nd_sim_queue(struct nd_sim_port *port)
+{
+	return (struct nd_queue *)(void *)(port + 1);
+}
+
 static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_work work, uint32_t place,
 			      uint32_t arg)
 {
-	nd_agenda_put_odd(&sim->agenda, time, (uint32_t)work << ND_WORK_SHIFT | place, arg);
-}
-
-/* ... at a time that lies one of few gaps ahead: the end of a transmission begun now. */
-static inline void nd_sim_put_soon(struct nd_sim *sim, nd_ps time, enum nd_work work,
-				   uint32_t place, uint32_t arg)
-{
-	nd_agenda_put(&sim->agenda, sim->now, time - sim->now,
-		      (uint32_t)work << ND_WORK_SHIFT | place, arg);
+	nd_agenda_put(&sim->agenda, time, (uint32_t)work << ND_WORK_SHIFT | place, arg, ND_NONE);
 }
 
 static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uint32_t engine)
@@ -244,12 +240,14 @@ static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uin
 }
 
 /* port.c */
+/* Begins to send the next packet of the port; whether there was one that may be sent. */
+bool nd_sim_port_serve(struct nd_sim *sim, struct nd_sim_port *port, uint32_t number, nd_ps start);
 void nd_sim_port_offer(struct nd_sim *sim, uint32_t port, uint32_t index);
-void nd_sim_port_serve(struct nd_sim *sim, uint32_t port);
 
 /* switch.c */
-/* Port that the packet leaves by, or ND_NONE when that is drawn on forwarding. */
-uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index);
+/* Port that a packet leaves the switch by, or ND_NONE when that is drawn on forwarding. */
+uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node,
+			       const struct nd_packet *packet);
 void nd_sim_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index);
 
 /* host.c */

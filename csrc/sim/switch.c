@@ -24,15 +24,11 @@ static uint32_t port_of(const struct nd_hops *hops, uint32_t pick)
 	return hops->ports ? hops->ports[pick] : hops->first + pick;
 }
 
-uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t index)
+uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node,
+			       const struct nd_packet *packet)
 {
-	const struct nd_packet *packet = nd_sim_packet(sim, index);
-	struct nd_hops hops;
 	uint64_t hash;
-
-	if (ND_LIKELY(sim->route == ND_SIM_ROUTE_SOURCE && !sim->topology.graph))
-		return nd_topology_clos_port(&sim->topology, node, packet->target, packet->path);
-	hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
+	struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target, packet->path);
 	if (hops.count == 1)
 		return port_of(&hops, 0);
 	if (sim->route == ND_SIM_ROUTE_SOURCE)
@@ -46,7 +42,7 @@ uint32_t nd_sim_switch_resolve(const struct nd_sim *sim, uint32_t node, uint32_t
 void nd_sim_switch_forward(struct nd_sim *sim, uint32_t node, uint32_t index)
 {
 	const struct nd_packet *packet = nd_sim_packet(sim, index);
-	uint32_t port = nd_sim_switch_resolve(sim, node, index);
+	uint32_t port = nd_sim_switch_resolve(sim, node, packet);
 
 	if (port == ND_NONE) {
 		struct nd_hops hops = nd_topology_hops(&sim->topology, node, packet->target,

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fetching into the cache what the next events are going to touch.
+ *
+ * DESIGN NOTES
+ * 1. Memory is far away compared with what a hop computes: a large fabric has tens of megabytes of
+ *    ports, packets and endpoints, visited in no order. The agenda shows what is coming, so it can
+ *    be fetched in time. Nothing depends on it but speed.
+ * 2. There are two stages. Some way ahead, what an event names: its packet, the port that sent it,
+ *    the port or host that it goes to. Closer, what those lead to, once they are here: endpoints,
+ *    and the packet that the port is going to send next.
+ * 3. Of the slot that comes after the present one the beginning is looked at, and before it is
+ *    sorted: mostly that is all of it, or much that happens at the same time.
+ * 4. What kind of event it is cannot be guessed, so the first stage takes addresses by selection
+ *    and not by branches.
+ */
+#ifndef ND_SIM_FORESEE_H
+#define ND_SIM_FORESEE_H
+
+#include "sim/state.h"
+
+/* Events by which something is fetched before it is needed. */
+#define ND_AHEAD_FIRST 12
+#define ND_AHEAD_THEN 5
+
+/* Cache lines of an endpoint that a packet touches: the beginning. */
+#define ND_ENDPOINT_LINES 28
+
+/* Compilers take a function that only fetches for one without effect and drop its calls. */
+#define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ND_ALWAYS_INLINE void nd_fetch(const void *memory)
+{
+	__builtin_prefetch(memory, 1);
+}
+
+ND_ALWAYS_INLINE void nd_fetch_4(const uint8_t *memory)
+{
+	nd_fetch(memory);
+	nd_fetch(memory + 64);
+	nd_fetch(memory + 128);
+	nd_fetch(memory + 192);
+}
+
+ND_ALWAYS_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
+{
+	_Static_assert(ND_ENDPOINT_LINES == 28, "seven times four");
+	nd_fetch_4(endpoint);
+	nd_fetch_4(endpoint + 256);
+	nd_fetch_4(endpoint + 512);
+	nd_fetch_4(endpoint + 768);
+	nd_fetch_4(endpoint + 1024);
+	nd_fetch_4(endpoint + 1280);
+	nd_fetch_4(endpoint + 1536);
+}
+
+/* A port and its discipline. */
+ND_ALWAYS_INLINE void nd_fetch_port(const uint8_t *port)
+{
+	nd_fetch(port);
+	nd_fetch(port + sizeof(struct nd_sim_port));
+	nd_fetch(port + sizeof(struct nd_sim_port) + 64);
+}
+
+/* Some way ahead. For kinds that have no packet or port these are others' addresses: harmless. */
+ND_ALWAYS_INLINE void nd_foresee_first(const struct nd_sim *sim,
+				       const struct nd_agenda_event *event)
+{
+	uint32_t place = event->what & ND_WORK_MASK, hint = event->hint;
+	const uint8_t *host = (const uint8_t *)sim->hosts + (size_t)hint * sizeof(struct nd_host);
+	const uint8_t *port = sim->ports + hint * sim->port_bytes;
+	bool is_host = hint < sim->topology.hosts;
+
+	nd_fetch(nd_sim_packet(sim, event->arg));
+	nd_fetch_port(sim->ports + place * sim->port_bytes);
+	nd_fetch(is_host ? host : port);
+	port += sizeof(struct nd_sim_port);
+	host += 64;
+	nd_fetch(is_host ? host : port);
+	nd_fetch((is_host ? host : port) + 64);
+}
+
+/* Closer. */
+ND_ALWAYS_INLINE void nd_foresee_then(const struct nd_sim *sim,
+				      const struct nd_agenda_event *event)
+{
+	const struct nd_queue *queue;
+	uint32_t index;
+
+	if (event->hint < sim->topology.hosts)
+		nd_fetch_endpoint(nd_sim_endpoint(sim, event->hint, 0));
+	if (event->what >> ND_WORK_SHIFT != ND_WORK_ARRIVE)
+		return;
+	queue = nd_sim_queue(nd_sim_port(sim, event->what & ND_WORK_MASK));
+	index = queue->packets && queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
+	if (index != ND_NONE)
+		nd_fetch(nd_sim_packet(sim, index));
+}
+
+/* An event was taken and is about to be served. */
+ND_ALWAYS_INLINE void nd_sim_foresee(const struct nd_sim *sim)
+{
+	const struct nd_agenda *agenda = &sim->agenda;
+	uint32_t first = agenda->at + ND_AHEAD_FIRST, then = agenda->at + ND_AHEAD_THEN;
+
+	if (ND_LIKELY(first < agenda->count))
+		nd_foresee_first(sim, &agenda->run[first]);
+	else if (first - agenda->count < sim->coming.count)
+		nd_foresee_first(sim, &sim->coming.events[first - agenda->count]);
+	if (ND_LIKELY(then < agenda->count))
+		nd_foresee_then(sim, &agenda->run[then]);
+}
+
+/* The agenda has gone on to the next slot: what its events will be too late for. */
+static inline void nd_sim_foresee_slot(struct nd_sim *sim)
+{
+	const struct nd_agenda *agenda = &sim->agenda;
+
+	sim->coming = nd_agenda_view_coming(agenda);
+	nd_agenda_view_next(agenda, &sim->coming);
+	for (uint32_t i = 0; i < sim->coming.count && agenda->count + i <= ND_AHEAD_FIRST; i++)
+		nd_foresee_first(sim, &sim->coming.events[i]);
+	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_THEN; i++)
+		nd_foresee_then(sim, &agenda->run[i]);
+}
+
+#endif
