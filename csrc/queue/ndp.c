@@ -270,20 +270,22 @@ static uint32_t data_pop(struct ndp_queue *self)
 	return index;
 }
 
-static uint32_t headers_pop(struct ndp_queue *self)
-{
-	uint32_t index = nd_fifo_pop(&self->headers, self->queue.pool);
-
-	nd_queue_let_go(&self->queue, self->config->shared, nd_queue_packet(&self->queue, index));
-	return index;
-}
-
 /* What is likely to be served next; some packet of the pool when the queue is empty. */
 static inline uint32_t likely_next(const struct ndp_queue *self)
 {
 	uint32_t header = self->headers.head, data = self->ring[self->first];
 
 	return self->headers.packets ? header : data;
+}
+
+static uint32_t headers_pop(struct ndp_queue *self)
+{
+	uint32_t index = nd_fifo_pop(&self->headers, self->queue.pool);
+
+	nd_queue_let_go(&self->queue, self->config->shared, nd_queue_packet(&self->queue, index));
+	/* Headers leave in trains: what comes next should be here when it is asked for. */
+	__builtin_prefetch(nd_queue_packet(&self->queue, likely_next(self)), 1);
+	return index;
 }
 
 static uint32_t ndp_peek(const struct nd_queue *queue)
@@ -303,8 +305,6 @@ static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)
 		return ND_NONE;
 	index = serve_headers(self, headers, data) ? headers_pop(self) : data_pop(self);
 	nd_queue_count_served(queue, nd_queue_packet(queue, index));
-	/* Headers come in trains: the next one should be here when it is asked for. */
-	__builtin_prefetch(nd_queue_packet(queue, likely_next(self)), 1);
 	return index;
 }
 

@@ -12,6 +12,7 @@ static struct nd_error error;
 
 static void build(const struct nd_topology_config *config)
 {
+	nd_topology_free(&topology);
 	if (nd_topology_init(&topology, config, &error)) {
 		fprintf(stderr, "  %s\n", error.text);
 		CHECK(false);
