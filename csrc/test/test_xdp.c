@@ -213,7 +213,7 @@ static void check_tag(enum nd_port_xdp_mode mode)
 	close_pair(wire, port);
 }
 
-/* AFXDP A.8.4: tags that are in the frame arrive in the frame, two of them as well. */
+/* AFXDP A.8.4, X16: tags that are in the frame arrive in the frame, two of them as well. */
 TEST(nd_xdp_receive__keeps_vlan_tags)
 {
 	check_tag(ND_XDP_GENERIC);
@@ -352,7 +352,7 @@ TEST(nd_xdp_reserve__never_leaks_a_slot)
 	close_pair(a, b);
 }
 
-/* X7: frames that do not get away are found out, and only when they should have got away. */
+/* X7, X25: frames that do not get away are found out, and only when they should have got away. */
 TEST(nd_xdp_check__finds_a_stuck_transmitter)
 {
 	struct nd_port *a, *b;
@@ -394,7 +394,7 @@ TEST(nd_xdp_arm__is_woken)
 	close_pair(a, b);
 }
 
-/* A port that four receive queues feed; frames are sent to each by name. */
+/* X24, U12: four receive queues feed a port, whatever the NIC hashes; who serves fewer is warned. */
 TEST(nd_xdp__serves_every_queue)
 {
 	struct nd_port_config config = config_of("x0", ND_XDP_AUTO);
@@ -451,6 +451,81 @@ TEST(nd_xdp__shares_memory_between_ports)
 	a = open_config(&config);
 	CHECK_EQ(send_udp_frames(b, 7, 50, 1514, OUR_PORT), 50);
 	CHECK_EQ(await_udp_frames(a, 7, 50, 1514), 50);
+	close_pair(a, b);
+}
+
+/*
+ * AFXDP A.8.5: what may not be sent is dropped before the kernel sees it, or by the kernel, once:
+ * it is not tried again, and nothing before or behind it is lost.
+ */
+TEST(nd_xdp_commit__drops_what_cannot_be_sent_once)
+{
+	struct nd_port *a, *b;
+	uint32_t sizes[5];
+
+	veth_add("x0", "x1", 1500);
+	a = open_ours("x0");
+	b = open_ours("x1");
+	sizes[0] = sizes[4] = 100;
+	sizes[1] = a->frame_bytes_max + 1;
+	sizes[2] = 13;
+	sizes[3] = 1500 + 14 + 8; /* as long as with two tags, and has none */
+	CHECK_EQ(nd_port_reserve(a, frames, 5), 5);
+	for (uint32_t i = 0, number = 0; i < 5; i++) {
+		bool is_good = sizes[i] == 100;
+
+		make_udp_frame(&frames[i], 100, OUR_PORT, is_good ? number++ : 99);
+		frames[i].bytes = sizes[i];
+	}
+	nd_port_commit(a, frames, 5);
+	for (uint64_t end = clock_ns() + 2000000000u; nd_port_flush(a);)
+		CHECK(clock_ns() < end);
+	CHECK_EQ(await_udp_frames(b, 0, 2, 100), 2);
+	CHECK_EQ(count_arrivals(b), 0);
+	CHECK_EQ(a->counters.tx_dropped_oversize, 1);
+	CHECK_EQ(a->counters.tx_dropped_short, 1);
+	CHECK(a->counters.tx_kicks < 10);
+	CHECK_EQ(send_udp_frames(a, 2, 50, 1514, OUR_PORT), 50);
+	CHECK_EQ(await_udp_frames(b, 2, 50, 1514), 50);
+	CHECK_EQ(nd_port_check(a, clock_ns(), &error), ND_PORT_UP);
+	close_pair(a, b);
+}
+
+static uint64_t statistic(const char *interface, const char *name)
+{
+	unsigned long long value = 0;
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s", interface, name);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%llu", &value) == 1);
+	fclose(file);
+	return value;
+}
+
+/* AFXDP A.8.8: `ip -s link` counts our packets, and sockets such as tcpdump's see none of them. */
+TEST(nd_xdp__counts_in_the_interface_and_shows_nothing_to_sniffers)
+{
+	struct nd_port *a, *b, *sniffers[2];
+	uint64_t before;
+
+	veth_add("x0", "x1", 1500);
+	/* What /sys shows is that of the namespace in which it was mounted. */
+	CHECK_EQ(mount("sysfs", "/sys", "sysfs", 0, NULL), 0);
+	a = open_ours("x0");
+	b = open_ours("x1");
+	sniffers[0] = open_wire("x0");
+	sniffers[1] = open_wire("x1");
+	before = statistic("x0", "tx_packets");
+	CHECK_EQ(send_udp_frames(a, 0, 50, 200, OUR_PORT), 50);
+	CHECK_EQ(await_udp_frames(b, 0, 50, 200), 50);
+	CHECK_EQ(statistic("x0", "tx_packets") - before, 50);
+	CHECK_EQ(statistic("x1", "rx_packets"), statistic("x0", "tx_packets"));
+	for (uint32_t i = 0; i < 2; i++) {
+		CHECK_EQ(count_arrivals(sniffers[i]), 0);
+		nd_port_close(sniffers[i]);
+	}
 	close_pair(a, b);
 }
 

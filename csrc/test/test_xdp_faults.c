@@ -241,7 +241,7 @@ TEST(nd_xdp_open__works_on_devices_without_native_mode)
 	shell("ip link del xbr && ip link del xtap");
 }
 
-/* AFXDP A.1: unequal queues forbid native mode; the message says how to make them equal. */
+/* AFXDP A.1, X19: unequal queues forbid native mode; the message says how to make them equal. */
 TEST(nd_xdp_open__explains_unequal_queues)
 {
 	struct nd_port_config config = config_of("x0");

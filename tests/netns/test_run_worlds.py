@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,6 +130,31 @@ def test_json_and_files_are_those_of_the_simulator(
     assert document["result"]["trace_hash"] is None
     assert {file.name for file in out.iterdir()} >= {"results.json", "report.html"}
     assert "on memory" in (out / "report.html").read_text()
+
+
+def without_numbers(text: str) -> list[str]:
+    """The tables that `ndpstack run` prints: headings, columns and rows, whatever they say."""
+    lines = text.splitlines()
+    tables = lines[lines.index("Completion") :]
+    return [re.sub(r"[ -]+", " ", re.sub(r"\d[\d.,]*", "#", line)) for line in tables]
+
+
+@needs_root
+def test_one_scenario_fills_one_table_in_every_world(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same file, the same rows and columns, every message there."""
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    tables = {}
+    for world in ("sim", "memory", "netns"):
+        assert main(["run", str(path), "--on", world]) == Exit.OK
+        text = capsys.readouterr().out
+        assert "9 of 9 flows ended" in text
+        tables[world] = without_numbers(text)
+    assert len(tables["sim"]) > 12
+    assert tables["memory"] == tables["sim"]
+    assert tables["netns"] == tables["sim"]
 
 
 @needs_root
