@@ -81,6 +81,8 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 		uint32_t count = port ? nd_port_receive(port, frames, ND_CORE_BATCH) : 0;
 
 		for (uint32_t k = 0; k < count; k++) {
+			/* Another CPU may just have written the next one. */
+			__builtin_prefetch(frames[nd_min_u32(k + 1, count - 1)].data);
 			nd_recorder_frame(core->recorder, i, &frames[k], now);
 			nd_core_receive_frame(core, i, &frames[k], now);
 		}
@@ -108,21 +110,22 @@ void nd_core_return_blanks(struct nd_core_port *port)
 	commit(port);
 }
 
-/* True when every open port has a blank to write the next packet into, whoever it is for. */
-static bool have_blanks(struct nd_core *core, uint32_t batch, nd_ns now)
+/* How many packets every open port has a blank for, whoever they are for; at most limit. */
+static uint32_t take_blanks(struct nd_core *core, uint32_t batch, uint32_t limit, nd_ns now)
 {
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_core_port *port = &core->ports[i];
 
-		if (!port->port || port->blank_used < port->blank_count)
+		if (!port->port)
 			continue;
-		commit(port);
-		port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
-		nd_recorder_room(core->recorder, i, port->blank_count, now);
-		if (!port->blank_count)
-			return false;
+		if (port->blank_used == port->blank_count) {
+			commit(port);
+			port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
+			nd_recorder_room(core->recorder, i, port->blank_count, now);
+		}
+		limit = nd_min_u32(limit, port->blank_count - port->blank_used);
 	}
-	return true;
+	return limit;
 }
 
 /* Made when the first packet goes to a peer, and again when the way to it changes. */
@@ -165,19 +168,28 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 	core->counters.tx_packets++;
 }
 
-bool nd_core_transmit(struct nd_core *core, nd_ns now)
+/* What the engines have to send now, at most a batch; returns how many packets. */
+static uint32_t send_packets(struct nd_core *core, nd_ns now)
 {
 	uint32_t batch = core->config.profile == ND_STACK_THROUGHPUT ? ND_CORE_BATCH
 								     : ND_CORE_BATCH / 4;
 	struct nd_packet packet;
-	uint32_t count = 0;
+	uint32_t count = 0, room;
 
-	while (count < ND_CORE_BATCH && have_blanks(core, batch, now)) {
-		if (!nd_nic_next(&core->nic, &packet, now))
-			break;
-		send_packet(core, &packet, now);
-		count++;
+	while ((room = take_blanks(core, batch, ND_CORE_BATCH - count, now)) > 0) {
+		for (; room; room--, count++) {
+			if (!nd_nic_next(&core->nic, &packet, now))
+				return count;
+			send_packet(core, &packet, now);
+		}
 	}
+	return count;
+}
+
+bool nd_core_transmit(struct nd_core *core, nd_ns now)
+{
+	uint32_t count = send_packets(core, now);
+
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_core_port *port = &core->ports[i];
 

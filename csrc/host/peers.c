@@ -149,8 +149,9 @@ static uint32_t add(struct nd_peers *peers, const uint8_t address[16], const uin
 	return slot;
 }
 
-uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t port,
-		      const uint8_t own_mac[6], bool derive, nd_ns now)
+/* An address that is not the one asked for last. */
+static ND_NOINLINE uint32_t look_up(struct nd_peers *peers, const uint8_t address[16],
+				    uint8_t port, const uint8_t own_mac[6], bool derive, nd_ns now)
 {
 	uint32_t slot = nd_map_get(&peers->map, key_of(peers, address));
 	const uint8_t *own;
@@ -158,6 +159,7 @@ uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t
 
 	if (ND_LIKELY(slot != ND_NONE)) {
 		peer = &peers->entries[slot];
+		peers->recent = slot;
 		peer->used_at = now;
 		return memcmp(peer->frame.target, address, 16) ? ND_NONE : peer->handle;
 	}
@@ -176,6 +178,18 @@ uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t
 		peer->way = ND_PEER_DERIVED;
 	}
 	return peer->handle;
+}
+
+uint32_t nd_peers_get(struct nd_peers *peers, const uint8_t address[16], uint8_t port,
+		      const uint8_t own_mac[6], bool derive, nd_ns now)
+{
+	struct nd_peer *recent = &peers->entries[peers->recent];
+
+	if (ND_UNLIKELY(peers->recent == ND_PEERS_SELF ||
+			memcmp(recent->frame.target, address, 16) != 0))
+		return look_up(peers, address, port, own_mac, derive, now);
+	recent->used_at = now;
+	return recent->handle;
 }
 
 void nd_peers_set_way(struct nd_peer *peer, uint8_t port, const uint8_t own_mac[6],

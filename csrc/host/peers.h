@@ -43,6 +43,7 @@ struct nd_peers {
 	uint32_t limit;
 	uint32_t slot_bits;
 	uint32_t hand;  /* slot that is looked at next when room is needed */
+	uint32_t recent; /* slot of the address that was asked for last; packets come in bursts */
 	uint64_t salt;
 	uint64_t evicted;
 	struct nd_map map; /* address to slot */

@@ -31,11 +31,14 @@ void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *en
 
 static bool next_control(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 {
-	for (uint32_t i = 0; i < nic->count; i++) {
-		struct nd_nic_member *member = &nic->members[(nic->turn + i) % nic->count];
+	uint32_t turn = nic->turn;
 
+	for (uint32_t i = 0; i < nic->count; i++) {
+		struct nd_nic_member *member = &nic->members[turn];
+
+		turn = turn + 1 < nic->count ? turn + 1 : 0;
 		if (member->ops->transmit(member->endpoint, packet, ND_CLASS_CONTROL, now)) {
-			nic->turn = (nic->turn + i + 1) % nic->count;
+			nic->turn = turn;
 			return true;
 		}
 	}
