@@ -5,6 +5,10 @@
  * The region may be shared with an application, so nothing that the allocator believes is kept in
  * it: blocks are described by metadata apart, and giving back something that is not a block in use
  * is an error, not a corrupted list. Allocation is deterministic and takes O(log(region)).
+ *
+ * A few blocks of each size are kept as they are when they come back, and only merged when there
+ * is no room otherwise: who gets and gives back small blocks in turn would split and merge the
+ * whole region each time.
  */
 #ifndef ND_BASE_ARENA_H
 #define ND_BASE_ARENA_H
@@ -12,6 +16,7 @@
 #include "base/types.h"
 
 #define ND_ARENA_ORDERS_MAX 32
+#define ND_ARENA_KEEP 16u /* blocks of one size that are not merged at once */
 
 struct nd_arena {
 	uint8_t *region;
@@ -19,6 +24,8 @@ struct nd_arena {
 	uint32_t *next;     /* links of the free lists, by block index */
 	uint32_t *previous;
 	uint32_t heads[ND_ARENA_ORDERS_MAX]; /* first free block of each order, or ND_NONE */
+	uint32_t kept[ND_ARENA_ORDERS_MAX];  /* first kept one, likewise; they are linked by next */
+	uint32_t kept_counts[ND_ARENA_ORDERS_MAX];
 	uint32_t blocks;      /* smallest blocks in the region */
 	uint32_t block_bytes; /* size of a smallest block, a power of two */
 	uint32_t orders;      /* orders 0..orders-1 exist */

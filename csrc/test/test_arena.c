@@ -61,6 +61,23 @@ TEST(nd_arena_put__merges_buddies_back)
 	CHECK(nd_arena_get(&arena, 64 * BLOCK) == region);
 }
 
+/* What came back lately is handed out again as it is, up to the number that may be kept. */
+TEST(nd_arena_put__keeps_a_few_unmerged)
+{
+	uint8_t *blocks[ND_ARENA_KEEP + 4];
+
+	reset();
+	for (unsigned i = 0; i < ND_ARRAY_SIZE(blocks); i++)
+		blocks[i] = nd_arena_get(&arena, 2 * BLOCK);
+	for (unsigned i = 0; i < ND_ARRAY_SIZE(blocks); i++)
+		CHECK_EQ(nd_arena_put(&arena, blocks[i]), 0);
+	CHECK(nd_arena_check(&arena));
+	CHECK_EQ(nd_arena_put(&arena, blocks[0]), -EINVAL); /* kept is not in use */
+	for (unsigned i = ND_ARENA_KEEP; i-- > 0;)
+		CHECK(nd_arena_get(&arena, 2 * BLOCK) == blocks[i]);
+	CHECK(nd_arena_check(&arena));
+}
+
 /* As an application would: by arithmetic that the compiler cannot see through. */
 static const uint8_t *at_offset(volatile int offset)
 {
