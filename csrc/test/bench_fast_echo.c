@@ -2,14 +2,19 @@
 /*
  * Round trips: an application asks, one at another host answers, both through whole stacks.
  *
- *	bench_fast_echo PROTOCOL BYTES COUNT CPUS [INTERFACE INTERFACE]
+ *	bench_fast_echo WHAT --count COUNT [BYTES CPUS [INTERFACE INTERFACE]]
  *
- * PROTOCOL is homa (RPCs), ndp (messages both ways on one connection), or bare: frames of BYTES
- * that AF_XDP rings alone bounce, without any stack, which is what the others are compared with.
- * Without interfaces the hosts are linked by shared memory, otherwise by the two ends of a veth
- * pair and AF_XDP. CPUS are those of client, its core, the server's core and server as a comma
- * list (bare: client and server, the first and the last), or - to let them roam. With fewer CPUs
- * than threads the applications block instead of spinning.
+ * WHAT is homa-WAY (RPCs), ndp-WAY (messages both ways on one connection), or bare: frames of
+ * BYTES that AF_XDP rings alone bounce, without any stack, which is what the others are compared
+ * with. Without interfaces the hosts are linked by shared memory, otherwise by the two ends of a
+ * veth pair and AF_XDP.
+ *
+ * WAY is turns (one thread polls both stacks: what both ends compute), polled (a thread for each
+ * end, which polls its stack and blocks only after 50 us of silence), or cores (each stack has a thread of its own beside its application;
+ * with fewer CPUs than these four threads the applications block instead of spinning).
+ *
+ * CPUS are those of client, its core, the server's core and server as a comma list (only cores uses
+ * the two in the middle), or - to let them roam.
  */
 #include "port/xdp_port.h"
 #include "test/bench_fast.h"
@@ -19,14 +24,22 @@
 
 #define WARM_UP 1000u
 #define THREADS 4u
+#define BYTES_DEFAULT 100u
+#define PATIENCE (10 * ND_MSEC) /* of one wait */
 
 enum role { CLIENT, CLIENT_CORE, SERVER_CORE, SERVER };
 
 static const char *interfaces[2];
 static int cpus[THREADS];
+static enum way { TURNS, POLLED, CORES, BARE } way;
 static bool spin, homa;
-static uint32_t bytes, count;
+static uint32_t bytes = BYTES_DEFAULT, count;
 static nd_ns *round_trips;
+static char port_name[64];
+static struct nd_stack *server, *client;
+static uint8_t *reply;
+static pthread_barrier_t listening;
+static bool over;
 
 static void parse_cpus(const char *list)
 {
@@ -103,12 +116,12 @@ static void *serve_bare(void *argument)
 static void run_bare(void)
 {
 	struct nd_xdp_port *ports[2] = { open_bare(0), open_bare(1) };
-	pthread_t server;
+	pthread_t thread;
 
 	for (uint32_t i = 0; i < 2; i++) /* an own ethertype that the kernel has no use for */
 		memcpy(ports[i]->umem->base + ports[i]->slots_base,
 		       (uint8_t[14]){ 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5 }, 14);
-	pthread_create(&server, NULL, serve_bare, ports[0]);
+	pthread_create(&thread, NULL, serve_bare, ports[0]);
 	bench_bind(cpus[CLIENT]);
 	for (uint32_t i = 0; i < WARM_UP + count; i++) {
 		nd_ns start = bench_now();
@@ -118,49 +131,33 @@ static void run_bare(void)
 		if (i >= WARM_UP)
 			round_trips[i - WARM_UP] = bench_now() - start;
 	}
-	pthread_join(server, NULL);
+	pthread_join(thread, NULL);
 	nd_port_close(&ports[1]->port);
 	nd_port_close(&ports[0]->port);
 }
 
 /* ---- through the stacks ---- */
 
-static struct nd_stack *open_host(uint32_t end, const char *name)
+static struct nd_stack *open_host(uint32_t end)
 {
 	struct nd_stack_config config = {
 		.ports = { {
 			.backend = interfaces[0] ? ND_PORT_XDP : ND_PORT_MEMORY,
-			.name = interfaces[0] ? interfaces[end] : name,
+			.name = interfaces[0] ? interfaces[end] : port_name,
 			.memory.listen = end == 0,
 			.filter = { .homa = true, .udp_count = 1, .udp_ports = { ND_NDP_UDP_PORT } },
 		} },
 		.port_count = 1,
 		.profile = spin ? ND_STACK_SPIN : ND_STACK_ADAPTIVE,
-		.cpu = cpus[end ? CLIENT_CORE : SERVER_CORE],
 		.seed = 1 + end,
 	};
 
+	if (way == CORES)
+		config.cpu = cpus[end ? CLIENT_CORE : SERVER_CORE];
+	else
+		config.profile = ND_STACK_POLLED;
 	bench_address(config.address_v4, 1 + end);
 	return bench_open(&config);
-}
-
-/* The next event that is of interest: acknowledgements are not. */
-static struct nd_event next(struct nd_stack *stack, uint8_t kind)
-{
-	struct nd_event event;
-
-	for (;;) {
-		int got = nd_stack_events(stack, &event, 1);
-
-		if (got == 1 && event.kind == kind)
-			return event;
-		if (got == 1 && event.kind == ND_EVENT_FAILED)
-			bench_fail("failed: %s", strerror(-event.error));
-		if (got < 0)
-			bench_fail("the core is gone");
-		if (!got && !spin)
-			nd_stack_wait(stack, ND_SEC);
-	}
 }
 
 static void release(struct nd_stack *stack, const struct nd_event *event)
@@ -171,30 +168,93 @@ static void release(struct nd_stack *stack, const struct nd_event *event)
 					  .message = event->message });
 }
 
-static void *serve(void *argument)
+/* An event of the kind; others are of no interest but for failures. */
+static bool take(struct nd_stack *stack, uint8_t kind, struct nd_event *event)
 {
-	struct nd_stack *stack = argument;
-	uint8_t *reply = nd_stack_buffer(stack, bytes);
-	uint8_t kind = homa ? ND_EVENT_REQUEST : ND_EVENT_MESSAGE;
+	int got;
 
-	bench_bind(cpus[SERVER]);
-	bench_listen(stack, homa ? ND_PROTO_HOMA : ND_PROTO_NDP);
-	for (uint32_t i = 0; i < WARM_UP + count; i++) {
-		struct nd_event event = next(stack, kind);
-
-		memcpy(reply, event.payload, bytes);
-		bench_submit(stack, event.protocol,
-			     (struct nd_command){
-				     .kind = homa ? ND_COMMAND_REPLY : ND_COMMAND_SEND,
-				     .id = event.id,
-				     .payload = reply,
-				     .bytes = bytes });
-		release(stack, &event);
+	while ((got = nd_stack_events(stack, event, 1)) == 1) {
+		if (event->kind == kind)
+			return true;
+		if (event->kind == ND_EVENT_FAILED)
+			bench_fail("failed: %s", strerror(-event->error));
 	}
-	return NULL;
+	if (got < 0)
+		bench_fail("the core is gone");
+	return false;
 }
 
-static void ask(struct nd_stack *stack, uint32_t peer, uint64_t connection, uint8_t *request)
+/* Answers what has arrived; false when that is nothing. */
+static bool answer(void)
+{
+	struct nd_event event;
+
+	if (!take(server, homa ? ND_EVENT_REQUEST : ND_EVENT_MESSAGE, &event))
+		return false;
+	memcpy(reply, event.payload, bytes);
+	bench_submit(server, event.protocol,
+		     (struct nd_command){ .kind = homa ? ND_COMMAND_REPLY : ND_COMMAND_SEND,
+					  .id = event.id,
+					  .payload = reply,
+					  .bytes = bytes });
+	release(server, &event);
+	return true;
+}
+
+/* Nothing is there yet. */
+static void await(struct nd_stack *stack)
+{
+	if (way == POLLED || !spin)
+		nd_stack_wait(stack, PATIENCE);
+}
+
+/* What the server does in its turn, and what the client gets from it. */
+static void take_turns(void)
+{
+	nd_stack_poll(server);
+	if (answer())
+		nd_stack_poll(server);
+	nd_stack_poll(client);
+}
+
+static void open_server(void)
+{
+	server = open_host(0);
+	reply = nd_stack_buffer(server, bytes);
+	bench_listen(server, homa ? ND_PROTO_HOMA : ND_PROTO_NDP);
+}
+
+static void *serve(void *unused)
+{
+	bench_bind(cpus[SERVER]);
+	open_server();
+	pthread_barrier_wait(&listening);
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		if (!answer())
+			await(server);
+	return unused;
+}
+
+/* Returns the connection, 0 for Homa, which has none. */
+static uint64_t open_client(uint32_t *peer)
+{
+	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
+	uint8_t address[16];
+
+	client = open_host(1);
+	bench_address(address, 1);
+	if (interfaces[0])
+		bench_check(nd_stack_set_peer(client, address, 0, mac) == 0, "the way");
+	*peer = bench_peer(client, 1);
+	if (homa)
+		return 0;
+	bench_submit(client, ND_PROTO_NDP,
+		     (struct nd_command){
+			     .kind = ND_COMMAND_CONNECT, .peer = *peer, .port = BENCH_PORT });
+	return bench_expect(client, ND_EVENT_OPENED).id;
+}
+
+static void ask(uint32_t peer, uint64_t connection, uint8_t *request)
 {
 	struct nd_command command = {
 		.kind = homa ? ND_COMMAND_REQUEST : ND_COMMAND_SEND,
@@ -206,78 +266,103 @@ static void ask(struct nd_stack *stack, uint32_t peer, uint64_t connection, uint
 	};
 	struct nd_event event;
 
-	bench_submit(stack, homa ? ND_PROTO_HOMA : ND_PROTO_NDP, command);
-	event = next(stack, homa ? ND_EVENT_RESPONSE : ND_EVENT_MESSAGE);
-	release(stack, &event);
+	bench_submit(client, homa ? ND_PROTO_HOMA : ND_PROTO_NDP, command);
+	if (way == TURNS)
+		nd_stack_poll(client);
+	while (!take(client, homa ? ND_EVENT_RESPONSE : ND_EVENT_MESSAGE, &event)) {
+		if (way == TURNS)
+			take_turns();
+		else
+			await(client);
+	}
+	release(client, &event);
+}
+
+static void run_client(void)
+{
+	uint32_t peer;
+	uint64_t connection = open_client(&peer);
+	uint8_t *request = nd_stack_buffer(client, bytes);
+
+	memset(request, 7, bytes);
+	for (uint32_t i = 0; i < WARM_UP + count; i++) {
+		nd_ns start = bench_now();
+
+		ask(peer, connection, request);
+		if (i >= WARM_UP)
+			round_trips[i - WARM_UP] = bench_now() - start;
+	}
 }
 
 static void run_stacks(void)
 {
-	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
-	struct nd_stack *server, *client;
-	uint64_t connection = 0;
-	uint8_t address[16], *request;
 	pthread_t thread;
-	char name[64];
-	uint32_t peer;
 
-	snprintf(name, sizeof(name), "bench-echo-%d", getpid());
-	server = open_host(0, name);
-	client = open_host(1, name);
-	bench_address(address, 1);
-	if (interfaces[0])
-		bench_check(nd_stack_set_peer(client, address, 0, mac) == 0, "the way");
-	peer = bench_peer(client, 1);
-	request = nd_stack_buffer(client, bytes);
-	memset(request, 7, bytes);
-	pthread_create(&thread, NULL, serve, server);
-	usleep(200000); /* it listens by then; a refused connection would end the program */
 	bench_bind(cpus[CLIENT]);
-	if (!homa) {
-		bench_submit(client, ND_PROTO_NDP,
-			     (struct nd_command){ .kind = ND_COMMAND_CONNECT,
-						  .peer = peer,
-						  .port = BENCH_PORT });
-		connection = bench_expect(client, ND_EVENT_OPENED).id;
+	if (way == TURNS) {
+		open_server();
+		run_client();
+	} else {
+		pthread_barrier_init(&listening, NULL, 2);
+		pthread_create(&thread, NULL, serve, NULL);
+		pthread_barrier_wait(&listening);
+		run_client();
+		__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+		pthread_join(thread, NULL);
 	}
-	for (uint32_t i = 0; i < WARM_UP + count; i++) {
-		nd_ns start = bench_now();
-
-		ask(client, peer, connection, request);
-		if (i >= WARM_UP)
-			round_trips[i - WARM_UP] = bench_now() - start;
-	}
-	pthread_join(thread, NULL);
 	nd_stack_close(client);
 	nd_stack_close(server);
 }
 
-int main(int argc, char **argv)
+static void parse_what(const char *what)
 {
-	bool bare;
+	static const char *const ways[] = { "turns", "polled", "cores" };
+	const char *dash = strchr(what, '-');
 
-	if (argc != 5 && argc != 7)
-		bench_fail("usage: bench_fast_echo PROTOCOL BYTES COUNT CPUS [INTERFACE INTERFACE]");
-	bare = strcmp(argv[1], "bare") == 0;
-	homa = strcmp(argv[1], "homa") == 0;
-	bytes = (uint32_t)strtoul(argv[2], NULL, 10);
+	homa = strncmp(what, "homa-", 5) == 0;
+	if (strcmp(what, "bare") == 0) {
+		way = BARE;
+		return;
+	}
+	if (!homa && strncmp(what, "ndp-", 4) != 0)
+		bench_fail("%s: not homa-WAY, ndp-WAY or bare", what);
+	while (strcmp(dash + 1, ways[way]) != 0)
+		if (++way == ND_ARRAY_SIZE(ways))
+			bench_fail("%s: the way is turns, polled or cores", what);
+}
+
+static void parse(int argc, char **argv)
+{
+	if ((argc != 4 && argc != 6 && argc != 8) || strcmp(argv[2], "--count") != 0)
+		bench_fail("usage: bench_fast_echo WHAT --count COUNT [BYTES CPUS [INTERFACE "
+			   "INTERFACE]]");
+	parse_what(argv[1]);
 	count = (uint32_t)strtoul(argv[3], NULL, 10);
-	parse_cpus(argv[4]);
-	if (argc == 7) {
-		interfaces[0] = argv[5];
-		interfaces[1] = argv[6];
-	} else if (bare) {
+	if (argc > 4) {
+		bytes = (uint32_t)strtoul(argv[4], NULL, 10);
+		parse_cpus(argv[5]);
+	}
+	if (argc > 6) {
+		interfaces[0] = argv[6];
+		interfaces[1] = argv[7];
+	} else if (way == BARE) {
 		bench_fail("bare needs the two ends of a veth pair");
 	}
-	spin = sysconf(_SC_NPROCESSORS_ONLN) >= THREADS;
+	spin = way != CORES || sysconf(_SC_NPROCESSORS_ONLN) >= THREADS;
+	snprintf(port_name, sizeof(port_name), "bench-echo-%d", getpid());
+}
+
+int main(int argc, char **argv)
+{
+	parse(argc, argv);
 	round_trips = calloc(count, sizeof(*round_trips));
-	if (bare)
+	if (way == BARE)
 		run_bare();
 	else
 		run_stacks();
-	printf("{\"bench\": \"echo\", \"protocol\": \"%s\", \"link\": \"%s\", \"bytes\": %u, "
+	printf("{\"bench\": \"echo\", \"what\": \"%s\", \"link\": \"%s\", \"bytes\": %u, "
 	       "\"spin\": %s, ",
-	       argv[1], interfaces[0] ? "xdp" : "memory", bytes, spin || bare ? "true" : "false");
+	       argv[1], interfaces[0] ? "xdp" : "memory", bytes, spin ? "true" : "false");
 	bench_print_quantiles("ns", round_trips, count);
 	printf("}\n");
 	return 0;
