@@ -10,7 +10,7 @@
  * veth pair and AF_XDP.
  *
  * WAY is turns (one thread polls both stacks: what both ends compute), polled (a thread for each
- * end, which polls its stack and blocks only after 50 us of silence), or cores (each stack has a thread of its own beside its application;
+ * end, which polls its stack without a pause), or cores (each stack has a thread of its own beside its application;
  * with fewer CPUs than these four threads the applications block instead of spinning).
  *
  * CPUS are those of client, its core, the server's core and server as a comma list (only cores uses
@@ -204,7 +204,9 @@ static bool answer(void)
 /* Nothing is there yet. */
 static void await(struct nd_stack *stack)
 {
-	if (way == POLLED || !spin)
+	if (way == POLLED)
+		nd_stack_poll(stack);
+	else if (!spin)
 		nd_stack_wait(stack, PATIENCE);
 }
 

@@ -87,50 +87,84 @@ def cpu_list() -> str:
     return "0,0,1,1" if count >= 2 else "-"
 
 
+def ways() -> tuple[list[str], list[str]]:
+    """How echoes are run on as many CPUs as there are, and what that leaves out."""
+    count = os.cpu_count() or 1
+    left_out = []
+    if count < 2:
+        left_out.append("echoes by polling threads: need 2 CPUs, a thread each")
+    if count < 4:
+        left_out.append(
+            "echoes by spinning cores beside spinning applications: need 4 CPUs; these block"
+        )
+    return (["turns", "polled", "cores"] if count >= 2 else ["turns", "cores"]), left_out
+
+
+DESCRIPTIONS = {
+    "turns": "both ends in one thread",
+    "polled": "two polling threads",
+    "cores": "cores of their own",
+}
+
+
+def describe(way: str, figures: Figures) -> str:
+    """What a row of this way is called."""
+    how = "" if way != "cores" else (", spinning" if figures["spin"] else ", blocking")
+    return DESCRIPTIONS[way] + how
+
+
 def echo_memory(runs: int, cpus: str) -> list[Row]:
-    """Echoes over shared memory."""
+    """Echoes over shared memory, the ways of it in turns."""
     rows = []
     for protocol, size, target in (("homa", "100", 2.0), ("ndp", "64", None)):
-        results = [run("bench_fast_echo", protocol, size, "20000", cpus) for _ in range(runs)]
-        note = "spinning" if results[0]["spin"] else "too few CPUs to spin"
-        rows.append(
-            Row(
-                f"{protocol} echo, {size} B, memory, p50",
-                medians(results, "p50_ns") / 1e3,
-                "us",
-                target,
-                note=note,
+        results: dict[str, list[Figures]] = {way: [] for way in ways()[0]}
+        for _ in range(runs):
+            for way, figures in results.items():
+                what = f"{protocol}-{way}"
+                figures.append(run("bench_fast_echo", what, "--count", "20000", size, cpus))
+        for way, figures in results.items():
+            rows.append(
+                Row(
+                    f"{protocol} echo, {size} B, memory, {describe(way, figures[0])}, p50",
+                    medians(figures, "p50_ns") / 1e3,
+                    "us",
+                    target if way != "turns" and figures[0]["spin"] else None,
+                    note=f"p10 {medians(figures, 'p10_ns') / 1e3:.2f} us",
+                )
             )
-        )
     return rows
 
 
 def echo_xdp(runs: int, cpus: str) -> list[Row]:
     """Echoes over veth and AF_XDP, and the same by rings alone, in turns."""
-    kinds = ("bare", "homa", "ndp")
+    kinds = ["bare", *(f"{name}-{way}" for name in ("homa", "ndp") for way in ways()[0][1:])]
     results: dict[str, list[Figures]] = {kind: [] for kind in kinds}
     for _ in range(runs):
         for kind in kinds:
-            results[kind].append(run("bench_fast_echo", kind, "64", "20000", cpus, veth=True))
-    bare = medians(results["bare"], "p50_ns")
-    rows = [Row("bare AF_XDP ping-pong, 64 B, p50", bare / 1e3, "us")]
-    for kind in ("homa", "ndp"):
-        p50 = medians(results[kind], "p50_ns")
-        note = "spinning" if results[kind][0]["spin"] else "too few CPUs to spin"
-        rows.append(Row(f"{kind} echo, 64 B, xdp, p50", p50 / 1e3, "us", note=note))
-        rows.append(Row(f"{kind} echo, 64 B, xdp, against bare", p50 / bare, "x", 1.6, note=note))
+            figures = run("bench_fast_echo", kind, "--count", "20000", "64", cpus, veth=True)
+            results[kind].append(figures)
+    bare = results.pop("bare")
+    rows = [Row("bare AF_XDP ping-pong, 64 B, p50", medians(bare, "p50_ns") / 1e3, "us")]
+    for kind, runs_of_kind in results.items():
+        protocol, way = kind.split("-")
+        what = f"{protocol} echo, 64 B, xdp, {describe(way, runs_of_kind[0])}"
+        ratios = [
+            one["p50_ns"] / other["p50_ns"] for one, other in zip(runs_of_kind, bare, strict=True)
+        ]
+        rows.append(Row(f"{what}, p50", medians(runs_of_kind, "p50_ns") / 1e3, "us"))
+        if runs_of_kind[0]["spin"]:
+            rows.append(Row(f"{what}, against bare", median(ratios), "x", 1.6, note="of each pair"))
     return rows
 
 
 def bulk(runs: int) -> list[Row]:
     """NDP through two stacks over shared memory: what each end costs, and what comes of it."""
-    ways = ("turns", "polled", "cores")
-    results: dict[str, list[Figures]] = {way: [] for way in ways}
+    results: dict[str, list[Figures]] = {way: [] for way in DESCRIPTIONS}
     for _ in range(runs):
-        for way in ways:
-            results[way].append(run("bench_fast_bulk", way, "--count", "400000"))
+        for way, figures in results.items():
+            figures.append(run("bench_fast_bulk", way, "--count", "400000"))
     turns = results["turns"]
-    slower = median(max(figures["sender_ns"], figures["receiver_ns"]) for figures in turns)
+    slower = median(max(one["sender_ns"], one["receiver_ns"]) for one in turns)
     what = "NDP bulk, 1500 B, memory"
     return [
         Row(f"{what}: CPU of the sender's end", medians(turns, "sender_ns"), "ns"),
@@ -176,9 +210,10 @@ def measure(runs: int) -> tuple[list[Row], list[str]]:
     """All rows, and what was left out."""
     cpus = cpu_list()
     rows = pull(runs) + idle() + bulk(runs) + echo_memory(runs, cpus)
+    left_out = ways()[1]
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        return rows, ["AF_XDP: needs root and iproute2"]
-    return rows + echo_xdp(runs, cpus), []
+        return rows, [*left_out, "AF_XDP: needs root and iproute2"]
+    return rows + echo_xdp(runs, cpus), left_out
 
 
 def conditions(runs: int) -> dict[str, object]:
