@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define BLANKS_FIRST 4u /* most rounds send a packet or two; asking for more blanks is for bulk */
+
 static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_t protocol)
 {
 	for (uint32_t i = 0; i < core->engine_count; i++)
@@ -171,12 +173,12 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 /* What the engines have to send now, at most a batch; returns how many packets. */
 static uint32_t send_packets(struct nd_core *core, nd_ns now)
 {
-	uint32_t batch = core->config.profile == ND_STACK_THROUGHPUT ? ND_CORE_BATCH
-								     : ND_CORE_BATCH / 4;
+	uint32_t most = core->config.profile == ND_STACK_THROUGHPUT ? ND_CORE_BATCH
+								    : ND_CORE_BATCH / 4;
+	uint32_t batch = BLANKS_FIRST, count = 0, room;
 	struct nd_packet packet;
-	uint32_t count = 0, room;
 
-	while ((room = take_blanks(core, batch, ND_CORE_BATCH - count, now)) > 0) {
+	for (; (room = take_blanks(core, batch, ND_CORE_BATCH - count, now)) > 0; batch = most) {
 		for (; room; room--, count++) {
 			if (!nd_nic_next(&core->nic, &packet, now))
 				return count;

@@ -26,7 +26,9 @@ void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes)
 void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *endpoint)
 {
 	nd_assert(nic->count < ND_NIC_MEMBERS_MAX);
-	nic->members[nic->count++] = (struct nd_nic_member){ .ops = ops, .endpoint = endpoint };
+	nic->members[nic->count] = (struct nd_nic_member){ .ops = ops, .endpoint = endpoint };
+	nic->order[nic->count] = (uint8_t)nic->count;
+	nic->count++;
 }
 
 static bool next_control(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
@@ -45,33 +47,37 @@ static bool next_control(struct nd_nic *nic, struct nd_packet *packet, nd_ns now
 	return false;
 }
 
-/* The member that was served least and is not in tried. */
-static uint32_t least_served(const struct nd_nic *nic, uint32_t tried)
+/* True when the member is to be asked for data before the other. */
+static bool goes_first(const struct nd_nic *nic, uint32_t member, uint32_t other)
 {
-	uint32_t best = ND_NONE;
+	uint64_t served = nic->members[member].served, others = nic->members[other].served;
 
-	for (uint32_t i = 0; i < nic->count; i++)
-		if (!(tried & 1u << i) &&
-		    (best == ND_NONE || nic->members[i].served < nic->members[best].served))
-			best = i;
-	return best;
+	return served < others || (served == others && member < other);
+}
+
+/* The member at this place has been served: it goes back behind those that were served less. */
+static void put_back(struct nd_nic *nic, uint32_t place)
+{
+	uint8_t member = nic->order[place];
+
+	for (; place + 1 < nic->count && goes_first(nic, nic->order[place + 1], member); place++)
+		nic->order[place] = nic->order[place + 1];
+	nic->order[place] = member;
 }
 
 static bool next_data(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 {
-	uint32_t tried = 0, index;
+	for (uint32_t place = 0; place < nic->count; place++) {
+		struct nd_nic_member *member = &nic->members[nic->order[place]];
 
-	while ((index = least_served(nic, tried)) != ND_NONE) {
-		struct nd_nic_member *member = &nic->members[index];
-
-		if (member->ops->transmit(member->endpoint, packet, ND_CLASS_DATA, now)) {
-			/* Whoever was silent cannot claim the time that it did not use. */
-			member->served = nd_max_u64(member->served, nic->virtual_now);
-			nic->virtual_now = member->served;
-			member->served += packet->wire_bytes;
-			return true;
-		}
-		tried |= 1u << index;
+		if (!member->ops->transmit(member->endpoint, packet, ND_CLASS_DATA, now))
+			continue;
+		/* Whoever was silent cannot claim the time that it did not use. */
+		member->served = nd_max_u64(member->served, nic->virtual_now);
+		nic->virtual_now = member->served;
+		member->served += packet->wire_bytes;
+		put_back(nic, place);
+		return true;
 	}
 	return false;
 }

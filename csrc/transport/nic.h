@@ -21,6 +21,7 @@ struct nd_nic_member {
 
 struct nd_nic {
 	struct nd_nic_member members[ND_NIC_MEMBERS_MAX];
+	uint8_t order[ND_NIC_MEMBERS_MAX]; /* of the members, the one that was served least first */
 	uint32_t count;
 	uint32_t turn;        /* asked first for control */
 	uint64_t link_bps;    /* 0: the driver's backpressure is the only limit */
