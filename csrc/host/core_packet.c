@@ -190,8 +190,10 @@ static uint32_t send_packets(struct nd_core *core, nd_ns now)
 
 bool nd_core_transmit(struct nd_core *core, nd_ns now)
 {
-	uint32_t count = send_packets(core, now);
+	uint32_t count;
 
+	nd_nic_begin(&core->nic);
+	count = send_packets(core, now);
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_core_port *port = &core->ports[i];
 

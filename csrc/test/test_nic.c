@@ -54,6 +54,23 @@ TEST(nd_nic_next__control_goes_first_in_turn)
 	CHECK(!nd_nic_next(&nic, &packet, 0));
 }
 
+/* An answer does not wait for the acknowledgement of its question; all else waits for control. */
+TEST(nd_nic_begin__lets_one_data_packet_go_ahead)
+{
+	set_up(0);
+	ndp.control = 2;
+	ndp.data = homa.data = 2;
+	nd_nic_begin(&nic);
+	for (uint32_t i = 0; i < 6; i++) {
+		CHECK(nd_nic_next(&nic, &packet, 0));
+		CHECK_EQ(packet.wire_bytes, i == 1 || i == 2 ? 84 : 1538);
+	}
+	ndp.control = 1;
+	nd_nic_begin(&nic);
+	CHECK(nd_nic_next(&nic, &packet, 0));
+	CHECK_EQ(packet.wire_bytes, 84);
+}
+
 TEST(nd_nic_next__data_is_fair_by_bytes)
 {
 	uint64_t bytes[3] = { 0 };

@@ -82,11 +82,21 @@ static bool next_data(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 	return false;
 }
 
+static bool choose(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
+{
+	bool data_first = nic->data_first;
+
+	nic->data_first = false;
+	if (data_first)
+		return next_data(nic, packet, now) || next_control(nic, packet, now);
+	return next_control(nic, packet, now) || next_data(nic, packet, now);
+}
+
 bool nd_nic_next(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 {
 	if (nic->link_bps && nd_nic_room_at(nic) > now)
 		return false;
-	if (!next_control(nic, packet, now) && !next_data(nic, packet, now))
+	if (!choose(nic, packet, now))
 		return false;
 	if (nic->link_bps) {
 		if (nic->busy_until < now) {

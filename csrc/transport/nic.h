@@ -5,6 +5,10 @@
  * Control packets go first, then data. Between protocols data is fair by bytes; inside one the
  * engine decides (SRPT, priorities). What is on its way stays within two full packets of the
  * link's rate, so that the decision is as late as it can be (Homa, section 4).
+ *
+ * A driver that sends in turns says when one begins. Its first packet may then be data: an answer
+ * would otherwise wait while the acknowledgement of its question is sent, and control waits for
+ * one packet, which may be on the link anyway.
  */
 #ifndef ND_TRANSPORT_NIC_H
 #define ND_TRANSPORT_NIC_H
@@ -24,6 +28,7 @@ struct nd_nic {
 	uint8_t order[ND_NIC_MEMBERS_MAX]; /* of the members, the one that was served least first */
 	uint32_t count;
 	uint32_t turn;        /* asked first for control */
+	bool data_first;      /* a driver's turn has just begun */
 	uint64_t link_bps;    /* 0: the driver's backpressure is the only limit */
 	uint64_t carry;       /* of the division that makes time of bytes */
 	nd_ns allowance_ns;   /* how far the link may be booked when a packet is handed over */
@@ -34,6 +39,12 @@ struct nd_nic {
 /* packet_bytes: of a full packet on the link. */
 void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes);
 void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *endpoint);
+
+/* A driver's turn begins. */
+static inline void nd_nic_begin(struct nd_nic *nic)
+{
+	nic->data_first = true;
+}
 
 /* Fills in the next packet and books the link for it; false when there is none or no room now. */
 bool nd_nic_next(struct nd_nic *nic, struct nd_packet *packet, nd_ns now);
