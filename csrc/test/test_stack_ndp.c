@@ -208,6 +208,7 @@ TEST(nd_stack__ndp_application_that_is_killed)
 	snprintf(service, sizeof(service), "test-ndp-service-%d", getpid());
 	config = config_of(name, 1, false);
 	config.service = service;
+	config.link_bps = 20000000; /* the long message takes seconds, however late the kill */
 	pair.client = open_stack(&config);
 	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
 	for (uint32_t i = 0; i < 3; i++) {
