@@ -18,6 +18,8 @@
  */
 #include "port/xdp_port.h"
 #include "test/bench_fast.h"
+#include "transport/homa.h"
+#include "transport/ndp.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -26,6 +28,9 @@
 #define THREADS 4u
 #define BYTES_DEFAULT 100u
 #define PATIENCE (10 * ND_MSEC) /* of one wait */
+#define LINK_BPS UINT64_C(10000000000)
+#define MTU 1500u
+#define PREEMPTED (60 * ND_MSEC) /* a thread on a busy machine; not to be taken for a loss */
 
 enum role { CLIENT, CLIENT_CORE, SERVER_CORE, SERVER };
 
@@ -151,7 +156,14 @@ static struct nd_stack *open_host(uint32_t end)
 		.profile = spin ? ND_STACK_SPIN : ND_STACK_ADAPTIVE,
 		.seed = 1 + end,
 	};
+	struct nd_ndp_config ndp = nd_ndp_config_default(LINK_BPS, MTU);
+	struct nd_homa_config rpc = nd_homa_config_default(LINK_BPS, MTU);
 
+	ndp.rto_min_ns = ndp.rto_initial_ns = ndp.repull_ns = PREEMPTED;
+	rpc.resend_ns = rpc.need_ack_ns = rpc.need_ack_ns_max = PREEMPTED;
+	rpc.done_ns = 100 * PREEMPTED;
+	config.ndp_config = &ndp;
+	config.homa_config = &rpc;
 	if (way == CORES)
 		config.cpu = cpus[end ? CLIENT_CORE : SERVER_CORE];
 	else
