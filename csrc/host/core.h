@@ -2,7 +2,7 @@
 /*
  * The core of a host: one thread that owns ports and engines and serves applications.
  *
- * Each round: commands of applications, received packets, timers, packets to send, events. When
+ * Each round: commands of applications, packets to send, received packets, timers, events. When
  * nothing was done it spins for a while or blocks, as the profile says (core_wait.c). The thread is
  * the core's own, or an application's that polls (core_loop.c).
  *

@@ -8,6 +8,9 @@
  *    longer than a retransmission timeout finds the acknowledgements in its rings; asking the
  *    timers first would send everything again. A port that never runs empty may not silence the
  *    timers, so they are put off for no more frames than a ring holds.
+ * 3. A round sends before it receives, and ends with events. So applications hear of a message
+ *    before the system call that acknowledges it, and where one answers at once its answer and the
+ *    acknowledgement leave together.
  */
 #include "host/core.h"
 
@@ -76,10 +79,12 @@ static void answer_call(struct nd_core *core)
 
 /* ---- a round ---- */
 
-static void run_timers(struct nd_core *core, nd_ns now)
+static bool run_timers(struct nd_core *core, nd_ns now)
 {
+	bool busy = false;
+
 	if (core->unread && ++core->timers_waited < TIMERS_WAIT_MAX)
-		return;
+		return true;
 	core->timers_waited = 0;
 	for (uint32_t i = 0; i < core->engine_count; i++) {
 		const struct nd_core_engine *engine = &core->engines[i];
@@ -88,7 +93,9 @@ static void run_timers(struct nd_core *core, nd_ns now)
 			continue;
 		nd_recorder_timer(core->recorder, i, now);
 		engine->ops->on_deadline(engine->endpoint, now);
+		busy = true;
 	}
+	return busy;
 }
 
 /* The slow things, and whatever a bell may have rung for that was no packet and no command. */
@@ -107,16 +114,18 @@ bool nd_core_round(struct nd_core *core, nd_ns now)
 	bool busy = nd_core_take_commands(core, now);
 
 	core->counters.rounds++;
-	busy |= nd_core_receive(core, now);
-	run_timers(core, now);
-	nd_recorder_turn_begin(core->recorder, ND_RECORD_TURN, now);
+	nd_recorder_turn(core->recorder, now);
 	busy |= nd_core_transmit(core, now);
+	busy |= nd_core_receive(core, now);
+	busy |= run_timers(core, now);
 	busy |= nd_core_deliver_events(core);
-	nd_recorder_turn_end(core->recorder);
+	nd_recorder_round_end(core->recorder, now);
 	if (busy)
 		core->busy_at = now;
-	if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy)))
+	if (ND_UNLIKELY(now >= core->check_at || (core->woken && !busy))) {
 		look_after(core, now);
+		busy = true; /* there may be something to send */
+	}
 	core->woken = false;
 	return busy;
 }
@@ -125,9 +134,9 @@ static bool transmit_last(struct nd_core *core, nd_ns now)
 {
 	bool busy;
 
-	nd_recorder_turn_begin(core->recorder, ND_RECORD_LAST_TURN, now);
+	nd_recorder_turn(core->recorder, now);
 	busy = nd_core_transmit(core, now);
-	nd_recorder_turn_end(core->recorder);
+	nd_recorder_last_turn_end(core->recorder);
 	return busy;
 }
 

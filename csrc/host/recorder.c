@@ -272,9 +272,9 @@ void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
 			  payload ? copy.command.bytes : 0);
 }
 
-void nd_recorder_turn_begin(struct nd_recorder *recorder, uint8_t kind, nd_ns now)
+void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now)
 {
-	struct nd_record record = { .kind = kind, .now = now };
+	struct nd_record record = { .kind = ND_RECORD_TURN, .now = now };
 
 	if (ND_LIKELY(!recorder))
 		return;
@@ -282,15 +282,26 @@ void nd_recorder_turn_begin(struct nd_recorder *recorder, uint8_t kind, nd_ns no
 	nd_recorder_write(recorder, &record, NULL, 0, NULL, 0);
 }
 
-void nd_recorder_turn_end(struct nd_recorder *recorder)
+/* Drops a round that is its TURN alone: nothing came before it, nothing after it. */
+static bool forget_empty(struct nd_recorder *recorder)
 {
-	if (ND_LIKELY(!recorder))
-		return;
-	/* Nothing came before the TURN, nothing after it. */
-	if (recorder->turn == recorder->round &&
-	    recorder->at == recorder->turn + nd_record_room(0))
-		recorder->at = recorder->round;
-	publish(recorder);
+	if (recorder->turn != recorder->round ||
+	    recorder->at != recorder->turn + nd_record_room(0))
+		return false;
+	recorder->at = recorder->round;
+	return true;
+}
+
+void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now)
+{
+	if (ND_UNLIKELY(recorder) && !forget_empty(recorder))
+		nd_recorder_note(recorder, ND_RECORD_EVENTS, 0, 0, now);
+}
+
+void nd_recorder_last_turn_end(struct nd_recorder *recorder)
+{
+	if (recorder && !forget_empty(recorder))
+		publish(recorder);
 }
 
 void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,

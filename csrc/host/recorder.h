@@ -48,15 +48,17 @@ void nd_recorder_port(struct nd_recorder *recorder, uint8_t index,
 
 void nd_recorder_engine(struct nd_recorder *recorder, uint8_t protocol, const void *config);
 
-/* A round is command()*, frame()*, timer()*, turn_begin(), room() and sent()*, turn_end(). */
+/* A round is command()*, turn(), room() and sent()*, frame()*, timer()*, round_end(). */
 void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
 			 const struct nd_submission *submission, const uint8_t *send_region,
 			 nd_ns now);
 void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,
 		      nd_ns now);
-void nd_recorder_turn_begin(struct nd_recorder *recorder, uint8_t kind, nd_ns now);
-/* A round without anything at all is forgotten. */
-void nd_recorder_turn_end(struct nd_recorder *recorder);
+void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now);
+/* Events leave now. A round without anything at all is forgotten. */
+void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now);
+/* No events will: the core stops, and its last rounds are turns only. */
+void nd_recorder_last_turn_end(struct nd_recorder *recorder);
 
 /* Something between two rounds, without a body. */
 void nd_recorder_note(struct nd_recorder *recorder, uint8_t kind, uint32_t index, uint32_t detail,

@@ -3,9 +3,9 @@
  * The file of a recording: all that a core was given, in order, and what it sent because of it.
  *
  * A header, then records one after the other, each padded to 8 bytes: the set-up, then rounds. Of
- * a round there are the commands taken, the frames received, the timers that ran, and a TURN, in
- * which packets and events leave; the room that ports had and the frames that left follow their
- * TURN. What happens between rounds has records of its own.
+ * a round there are the commands taken, a TURN, in which packets leave, the frames received, the
+ * timers that ran, and EVENTS, when applications get theirs; the room that ports had and the frames
+ * that left follow their TURN. What happens between rounds has records of its own.
  *
  * DESIGN NOTES
  * 1. The core is a function of its inputs: set-up, seed, commands with their payloads, frames, and
@@ -26,7 +26,7 @@
 #include "ndpstack.h"
 
 #define ND_RECORDING_MAGIC "NDPREC\r\n"
-#define ND_RECORDING_VERSION 1u
+#define ND_RECORDING_VERSION 2u
 #define ND_RECORDING_BYTES_MIN (1u << 16)
 #define ND_RECORDING_HEAD_BYTES 160u /* of a frame that left; all of it that is not payload */
 
@@ -58,10 +58,10 @@ enum nd_record_kind {
 	ND_RECORD_COMMAND,   /* index: application; struct nd_submission, payload */
 	ND_RECORD_FRAME,     /* index: port; the frame received */
 	ND_RECORD_TIMER,     /* index: engine; its timer was due and ran */
-	ND_RECORD_TURN,      /* transmission, events */
+	ND_RECORD_TURN,      /* transmission */
 	ND_RECORD_ROOM,      /* index: port, detail: frames that it had room for */
 	ND_RECORD_SENT,      /* index: port; struct nd_record_sent, head of the frame */
-	ND_RECORD_LAST_TURN, /* transmission only, of a core that stops */
+	ND_RECORD_EVENTS,    /* applications got their events */
 	ND_RECORD_CHECK,     /* unused blanks went back; waiting commands were looked at */
 	ND_RECORD_RESOLVER,  /* the control plane attached */
 	ND_RECORD_ASKED,     /* detail: most addresses that it took */

@@ -321,7 +321,6 @@ static int end_turn(struct nd_replay *replay)
 {
 	int code = 0;
 
-	take_events(replay);
 	for (uint32_t i = 0; i < ND_STACK_PORTS_MAX; i++) {
 		if (!replay->ports[i])
 			continue;
@@ -336,7 +335,7 @@ static int turn(struct nd_replay *replay, const struct nd_record *record, const 
 {
 	int code = read_turn(replay);
 
-	(void)body;
+	(void)record, (void)body;
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < ND_STACK_PORTS_MAX; i++)
@@ -346,9 +345,15 @@ static int turn(struct nd_replay *replay, const struct nd_record *record, const 
 		replay->result.begin = replay->now;
 	replay->result.end = replay->now;
 	nd_core_transmit(replay->core, replay->now);
-	if (record->kind == ND_RECORD_TURN)
-		nd_core_deliver_events(replay->core);
 	return end_turn(replay);
+}
+
+static int events(struct nd_replay *replay, const struct nd_record *record, const void *body)
+{
+	(void)record, (void)body;
+	nd_core_deliver_events(replay->core);
+	take_events(replay);
+	return 0;
 }
 
 static int timer(struct nd_replay *replay, const struct nd_record *record, const void *body)
@@ -442,7 +447,7 @@ static const struct {
 	[ND_RECORD_TURN] = { turn, 0, NOTHING, false },
 	[ND_RECORD_ROOM] = { stray, 0, NOTHING, false },
 	[ND_RECORD_SENT] = { stray, 0, NOTHING, false },
-	[ND_RECORD_LAST_TURN] = { turn, 0, NOTHING, false },
+	[ND_RECORD_EVENTS] = { events, 0, NOTHING, false },
 	[ND_RECORD_CHECK] = { check, 0, NOTHING, false },
 	[ND_RECORD_RESOLVER] = { resolver, 0, NOTHING, false },
 	[ND_RECORD_ASKED] = { asked, 0, NOTHING, false },

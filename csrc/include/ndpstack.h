@@ -178,10 +178,11 @@ bool nd_stack_arm(struct nd_stack *stack);
 int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
 
 /*
- * Runs one round of a polled stack (ND_STACK_POLLED): takes commands, receives, runs timers, sends,
+ * Runs one round of a polled stack (ND_STACK_POLLED): takes commands, sends, receives, runs timers,
  * and posts events. 1 when there was something to do, 0 when not.
  *
- * Nothing moves between polls, retransmissions included, so poll in a loop, or call
+ * Nothing moves between polls, retransmissions included, and the acknowledgement of what one
+ * received leaves with the next, beside an answer that was submitted. So poll in a loop, or call
  * nd_stack_wait(), which polls until there are events and blocks when there is nothing to do for
  * longer than spin_ns. No thread is woken and nothing crosses between CPUs: the lowest latency
  * there is, from one CPU.

@@ -439,17 +439,14 @@ static struct image read_beginning(const char *path)
 {
 	struct image image = read_image(path);
 	size_t at = sizeof(struct nd_recording_header);
-	bool sent = false, is_end = false;
+	uint8_t kind = 0;
 
-	while (at < 1u << 16 || !is_end) {
-		struct nd_record *record = (void *)(image.bytes + at);
-		bool was_sent = sent;
+	while (at < 1u << 16 || kind != ND_RECORD_EVENTS) {
+		const struct nd_record *record = (const void *)(image.bytes + at);
 
-		sent = record->kind == ND_RECORD_SENT;
-		is_end = was_sent && !sent && record->kind != ND_RECORD_ROOM;
-		if (at < 1u << 16 || !is_end)
-			at += nd_record_room(record->bytes);
-		CHECK(at < image.count);
+		kind = record->kind;
+		at += nd_record_room(record->bytes);
+		CHECK(at <= image.count);
 	}
 	image.count = at;
 	((struct nd_recording_header *)(void *)image.bytes)->used = at;

@@ -23,7 +23,7 @@ static struct pair open_polled(const char *case_name, const struct nd_ndp_config
 	memcpy(config.address_v4, addresses[0][1], 16);
 	pair.client = open_stack(&config);
 	pair.peer = resolve(pair.client, addresses[0][0]);
-	CHECK_EQ(nd_stack_poll(pair.server), 0); /* takes the other end in */
+	CHECK(nd_stack_poll(pair.server) >= 0); /* takes the other end in */
 	return pair;
 }
 
