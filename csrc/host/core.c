@@ -118,8 +118,7 @@ static int check_config(const struct nd_stack_config *config, struct nd_error *e
 	return 0;
 }
 
-/* How many CPUs this process may use. */
-static int cpus_online(void)
+int nd_core_cpus(void)
 {
 	cpu_set_t set;
 
@@ -128,9 +127,10 @@ static int cpus_online(void)
 
 static int check_spinning(struct nd_core *core, struct nd_error *error)
 {
-	int cpus = cpus_online();
+	int cpus = nd_core_cpus();
 
 	core->may_spin = cpus > 1;
+	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : ND_SPIN_MOST);
 	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
 		return nd_error_set(error, -EINVAL,
 				    "stack: profile spin takes a CPU for itself and there is only "

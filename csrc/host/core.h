@@ -21,6 +21,7 @@
 
 #include "host/channel.h"
 #include "host/peers.h"
+#include "host/spin.h"
 #include "host/recorder.h"
 #include "ndpstack.h"
 #include "transport/nic.h"
@@ -137,6 +138,7 @@ struct nd_core {
 	nd_ns check_at;      /* when ports and applications are looked after next */
 	nd_ns busy_at;       /* when there was work last */
 	bool may_spin;       /* there is a CPU to spare */
+	struct nd_spin spin; /* after work, before blocking */
 	bool unread;         /* a port had more frames than a round takes */
 	uint32_t timers_waited; /* rounds in which they were put off for unread frames */
 	bool woken;          /* something rang while it blocked */
@@ -256,6 +258,9 @@ void nd_core_set_mss(struct nd_core *core, uint32_t engine, uint32_t mss, nd_ns 
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
 
 nd_ns nd_core_now(void);
+
+/* How many CPUs this process may use. */
+int nd_core_cpus(void);
 
 /* stack.c. The core that a handle is on, NULL when it is in another process. For tests. */
 struct nd_core *nd_stack_core(struct nd_stack *stack);

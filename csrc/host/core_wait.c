@@ -22,7 +22,6 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#define SPIN_DEFAULT (50 * ND_USEC)
 #define SLEEP_SLACK (30 * ND_USEC)   /* that a sleep may end late */
 #define RETRY_AFTER (100 * ND_USEC)  /* a link that did not take all frames */
 #define BEHIND_AFTER ND_MSEC         /* an application that does not take its events */
@@ -90,10 +89,8 @@ static int block(struct nd_core *core, nd_ns duration)
 	return ready < 0 && errno == EINTR ? -EINTR : 0;
 }
 
-static bool spins(const struct nd_core *core, nd_ns now)
+static bool spins(struct nd_core *core, nd_ns now)
 {
-	nd_ns spin = core->config.spin_ns ? core->config.spin_ns : SPIN_DEFAULT;
-
 	switch (core->config.profile) {
 	case ND_STACK_SPIN:
 		return true;
@@ -103,7 +100,7 @@ static bool spins(const struct nd_core *core, nd_ns now)
 	case ND_STACK_POLLED:
 		break;
 	}
-	return core->may_spin && now - core->busy_at < spin;
+	return core->may_spin && nd_spin_goes_on(&core->spin, core->busy_at, now);
 }
 
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until)

@@ -19,6 +19,7 @@ struct nd_stack {
 	int epoll;            /* readable for events, and when the core is gone */
 	bool armed;
 	bool gone;
+	struct nd_spin spin; /* for events, before blocking */
 	struct nd_channel channel;
 };
 
@@ -70,7 +71,12 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 		nd_error_set(error, -ENOMEM, "stack: no memory");
 		return NULL;
 	}
-	*stack = (struct nd_stack){ .core = core, .connection = connection, .epoll = -1 };
+	*stack = (struct nd_stack){
+		.core = core,
+		.connection = connection,
+		.epoll = -1,
+		.spin = nd_spin_make(nd_core_cpus() > 1 ? ND_SPIN_MOST : 0),
+	};
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
 		stack->channel.fds[i] = -1;
 	code = receive_channel(stack);
@@ -248,6 +254,19 @@ static int wait_polling(struct nd_stack *stack, nd_ns timeout)
 	return code;
 }
 
+/* True when events came while it was worth waiting for them awake. */
+static bool spin_for_events(struct nd_stack *stack, nd_ns timeout)
+{
+	nd_ns since = nd_core_now(), now = since;
+
+	while (now - since < timeout && nd_spin_goes_on(&stack->spin, since, now)) {
+		if (nd_ring_filled(&stack->channel.completions, 1))
+			return true;
+		now = nd_core_now();
+	}
+	return false;
+}
+
 int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 {
 	struct pollfd entry = { .fd = stack->epoll, .events = POLLIN };
@@ -259,7 +278,7 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 
 	if (is_polled(stack))
 		return wait_polling(stack, timeout);
-	if (!nd_stack_arm(stack))
+	if (spin_for_events(stack, timeout) || !nd_stack_arm(stack))
 		return 1;
 	ready = ppoll(&entry, 1, timeout == ND_NEVER ? NULL : &duration, NULL);
 	if (ready < 0)

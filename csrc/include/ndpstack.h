@@ -81,7 +81,7 @@ const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason);
 
 /* How the core waits when there is nothing to do. */
 enum nd_stack_profile {
-	ND_STACK_ADAPTIVE,   /* spins for spin_ns after work if a CPU is spare, then blocks */
+	ND_STACK_ADAPTIVE,   /* spins after work for as long as that pays, then blocks */
 	ND_STACK_SPIN,       /* never blocks: lowest latency, one CPU all for itself */
 	ND_STACK_THROUGHPUT, /* blocks at once and works in large batches */
 	ND_STACK_POLLED,     /* no thread: the application's runs it, see nd_stack_poll() */
@@ -108,7 +108,7 @@ struct nd_stack_config {
 	const void *homa_config; /* struct nd_homa_config, NULL: likewise */
 	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
 	enum nd_stack_profile profile;
-	nd_ns spin_ns;          /* ADAPTIVE, POLLED: 0: 50 us */
+	nd_ns spin_ns;          /* ADAPTIVE, POLLED: most to spin, 0: 50 us */
 	int cpu;                /* that the core's own thread is bound to, from 1 on; 0: any */
 	uint64_t seed;          /* of all random choices, 0: from the system */
 	const char *service;    /* name that other processes attach by, NULL: none */
@@ -183,8 +183,8 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
  *
  * Nothing moves between polls, retransmissions included, and the acknowledgement of what one
  * received leaves with the next, beside an answer that was submitted. So poll in a loop, or call
- * nd_stack_wait(), which polls until there are events and blocks when there is nothing to do for
- * longer than spin_ns. No thread is woken and nothing crosses between CPUs: the lowest latency
+ * nd_stack_wait(), which polls until there are events, and blocks when there has been nothing to
+ * do for a while (spin_ns at most). No thread is woken and nothing crosses between CPUs: the lowest latency
  * there is, from one CPU.
  *
  * A polled stack belongs to the thread that opened it: from any other, nd_stack_poll(),

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Spinning: for as long as it pays. */
+#include "host/spin.h"
+#include "test/harness.h"
+
+#define MOST (50 * ND_USEC)
+
+static struct nd_spin spin;
+static nd_ns now;
+
+/* A wait that work ends after a time; returns how long it spun. */
+static nd_ns wait_for(nd_ns comes_after)
+{
+	nd_ns since = now, spun;
+
+	for (spun = 0; spun < comes_after; spun += 100)
+		if (!nd_spin_goes_on(&spin, since, since + spun))
+			break;
+	now = since + comes_after + ND_USEC;
+	return nd_min_u64(spun, comes_after);
+}
+
+static void set_up(void)
+{
+	spin = nd_spin_make(MOST);
+	now = ND_SEC;
+}
+
+TEST(nd_spin_goes_on__as_long_as_work_comes)
+{
+	set_up();
+	for (uint32_t i = 0; i < 1000; i++)
+		CHECK_EQ(wait_for(5 * ND_USEC), 5 * ND_USEC);
+}
+
+/* What comes later than the most that is spun is not spun for, but for a try now and then. */
+TEST(nd_spin_goes_on__no_longer_than_it_pays)
+{
+	nd_ns spun = 0;
+
+	set_up();
+	for (uint32_t i = 0; i < 10; i++)
+		wait_for(ND_MSEC);
+	for (uint32_t i = 0; i < 10 * ND_SPIN_TRY_EVERY; i++)
+		spun += wait_for(ND_MSEC);
+	CHECK(spun <= 10 * (MOST + 2 * MOST + ND_SPIN_TRY_EVERY * ND_SPIN_LEAST));
+	CHECK(spun >= 10 * MOST);
+}
+
+TEST(nd_spin_goes_on__finds_out_that_it_pays_again)
+{
+	set_up();
+	for (uint32_t i = 0; i < 100; i++)
+		wait_for(ND_MSEC);
+	for (uint32_t i = 0; i < 2 * ND_SPIN_TRY_EVERY; i++)
+		wait_for(10 * ND_USEC);
+	CHECK_EQ(wait_for(10 * ND_USEC), 10 * ND_USEC);
+	CHECK_EQ(spin.usual, MOST);
+}
+
+TEST(nd_spin_goes_on__not_at_all)
+{
+	spin = nd_spin_make(0);
+	now = ND_SEC;
+	for (uint32_t i = 0; i < 100; i++)
+		CHECK_EQ(wait_for(ND_USEC), 0);
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
