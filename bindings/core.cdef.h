@@ -181,6 +181,8 @@ size_t nd_pcapng_section(uint8_t *out, size_t limit, const char *application);
 size_t nd_pcapng_interface(uint8_t *out, size_t limit, const char *name, uint32_t snap_bytes);
 size_t nd_pcapng_packet(uint8_t *out, size_t limit, const struct nd_pcapng_packet *packet);
 
+#define ND_HOMA_PROTOCOL ...
+
 struct nd_field {
 	const char *name;
 	const char *text;

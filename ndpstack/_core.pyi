@@ -1463,6 +1463,7 @@ _nd_worker_stats = nd_worker_stats
 class Lib:
     """Functions, variables and constants of the core."""
 
+    ND_HOMA_PROTOCOL: Final[int]
     ND_NONE: Final[int]
     ND_FLOW_ENDLESS: Final[int]
     ND_FLOW_NEVER: Final[int]

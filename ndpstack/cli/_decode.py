@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._table import Column, render
-from ndpstack.decode import CaptureError, Decoded, Record, decode_frame, read_capture
+from ndpstack.decode import CaptureError, Decoded, Record, decode_frame, lua_dissector, read_capture
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,12 @@ SAID = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="pcap or pcapng with Ethernet frames")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="pcap or pcapng with Ethernet frames"
+    )
+    parser.add_argument(
+        "--lua", action="store_true", help="print Wireshark's dissector instead of decoding a file"
+    )
     parser.add_argument("-c", "--count", type=int, help="stop after so many packets")
     parser.add_argument("--protocol", choices=["ndp", "homa"], help="only packets of one")
     parser.add_argument("--connection", metavar="ID", help="only an NDP connection, as 0x89abcdef")
@@ -86,6 +91,20 @@ def _document(record: Record, packet: Decoded) -> str:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Shows a file's packets, or prints the dissector.
+
+    Raises:
+        UserError: It is not said which, or the file is no capture.
+    """
+    if arguments.lua == (arguments.file is not None):
+        raise UserError("name a FILE to decode, or --lua for Wireshark's dissector")
+    if arguments.lua:
+        sys.stdout.write(lua_dissector())
+        return Exit.OK
+    return _show(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> int:
     """Shows the packets; a file that is cut short is shown as far as it goes."""
     rows: list[list[str | int | float | None]] = []
     begin, trouble = None, None
