@@ -355,6 +355,26 @@ class Stack:
             ValueError: There is no such group.
             NdpError: The core is in another process, or does not run that protocol.
         """
+        texts, values = self._counters(group)
+        return {name: value for (name, _), value in zip(texts, values, strict=True)}
+
+    def counter_texts(self) -> dict[str, dict[str, str]]:
+        """What each counter of each group counts, a sentence each.
+
+        Raises:
+            NdpError: The core is in another process.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for group in GROUPS:
+            try:
+                found[group] = dict(self._counters(group)[0])
+            except NdpError as error:
+                if error.errno != errno.ENOENT:  # a protocol that does not run has none
+                    raise
+        return found
+
+    def _counters(self, group: str) -> tuple[list[tuple[str, str]], list[int]]:
+        """Names with their texts, and values."""
         if group not in GROUPS:
             raise ValueError(f"no group {group!r} of counters; there are {', '.join(GROUPS)}")
         table = ffi.new("struct nd_counters_table *[]", 1)
@@ -363,8 +383,11 @@ class Stack:
             self.dispatcher.app, GROUPS[group], 0, table, values, COUNTERS_MAX
         )
         self.dispatcher.check(count, f"no counters of {group}")
-        texts = table[0].texts
-        return {ffi.string(texts[i].name).decode(): values[i] for i in range(count)}
+        texts = [
+            (ffi.string(text.name).decode(), ffi.string(text.help).decode())
+            for text in (table[0].texts[i] for i in range(count))
+        ]
+        return texts, list(values[0:count])
 
     def port_state(self) -> PortState:
         """The state of this process's port.

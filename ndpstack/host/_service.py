@@ -20,13 +20,13 @@ from pyroute2 import IPRoute, netns
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
-from ndpstack._stack import Stack, StackConfig
+from ndpstack._stack import GROUPS, Stack, StackConfig
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
 from ndpstack.host._status import StatusSocket
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ndpstack._stack import Backend, PortState, Profile
 
@@ -170,7 +170,11 @@ class HostService:
         except NdpError as error:
             raise UserError(str(error.strerror)) from error
         try:
-            self._status = StatusSocket(config.service, self.describe)
+            documents: dict[str, Callable[[], Mapping[str, object]]] = {
+                "status": self.describe,
+                "help": self._stack.counter_texts,
+            }
+            self._status = StatusSocket(config.service, documents)
         except UserError:
             self._stack.close(drain=0)
             raise
@@ -181,7 +185,7 @@ class HostService:
         """What `ndpstack host status` shows."""
         state = self._stack.port_state()
         counters: dict[str, Mapping[str, int]] = {}
-        for group in ("core", "wire", "ndp", "homa", "port"):
+        for group in GROUPS:
             try:
                 counters[group] = self._stack.counters(group)
             except NdpError:  # a port that waits to be opened again has none

@@ -1,4 +1,7 @@
-"""What a host service tells about itself: one JSON document for each connection to its socket."""
+"""What a host service tells about itself: one JSON document for each connection to its socket.
+
+Who asks sends the document's name and ends its sending; nothing stands for `status`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PATIENCE_SECONDS: Final = 2.0
-DOCUMENT_BYTES_MAX: Final = 1 << 20
+DOCUMENT_BYTES_MAX: Final = 1 << 26
+NAME_BYTES_MAX: Final = 32
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -31,14 +35,16 @@ class StatusSocket:
 
     Args:
         service: Name of the service.
-        describe: Makes the document.
+        documents: What makes each document, by its name.
 
     Raises:
         UserError: Another host service of this name runs here.
     """
 
-    def __init__(self, service: str, describe: Callable[[], Mapping[str, object]]) -> None:
-        self._describe = describe
+    def __init__(
+        self, service: str, documents: Mapping[str, Callable[[], Mapping[str, object]]]
+    ) -> None:
+        self._documents = documents
         self._address = socket_address(service)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
@@ -57,7 +63,7 @@ class StatusSocket:
         return self._socket.fileno()
 
     def answer(self) -> None:
-        """Answers all who ask; who does not read gets nothing."""
+        """Answers all who ask; who does not read, or asks for what is not there, gets nothing."""
         while True:
             try:
                 connection, _ = self._socket.accept()
@@ -67,9 +73,17 @@ class StatusSocket:
                 if self._is_welcome(connection):
                     connection.settimeout(PATIENCE_SECONDS)
                     try:
-                        connection.sendall(json.dumps(self._describe()).encode())
+                        self._serve(connection)
                     except OSError:
                         continue
+
+    def _serve(self, connection: socket.socket) -> None:
+        name = b""
+        while len(name) <= NAME_BYTES_MAX and (chunk := connection.recv(NAME_BYTES_MAX)):
+            name += chunk
+        make = self._documents.get(name.decode(errors="replace") or "status")
+        if make is not None:
+            connection.sendall(json.dumps(make()).encode())
 
     @staticmethod
     def _is_welcome(connection: socket.socket) -> bool:
@@ -86,16 +100,22 @@ class StatusSocket:
             Path(self._address).unlink(missing_ok=True)
 
 
-def read_status(service: str) -> dict[str, object]:
-    """Asks a running host service.
+def read_status(service: str, name: str = "status") -> dict[str, object]:
+    """Asks a running host service for one of its documents.
+
+    Args:
+        service: The service's name.
+        name: The document's.
 
     Raises:
-        UserError: There is none of this name, or it does not answer.
+        UserError: There is no such service, or it does not answer.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(PATIENCE_SECONDS)
         try:
             sock.connect(socket_address(service))
+            sock.sendall(name.encode())
+            sock.shutdown(socket.SHUT_WR)
             data = b""
             while chunk := sock.recv(65536):
                 data += chunk
@@ -107,6 +127,9 @@ def read_status(service: str) -> dict[str, object]:
         except OSError as error:
             raise UserError(f"host {service}: does not answer ({error}); see its log") from error
     if not data:
-        raise UserError(f"host {service}: it answers its own user and root only")
+        raise UserError(
+            f"host {service}: no answer; it answers its own user and root only, "
+            f"and an older one does not know of {name!r}"
+        )
     document: dict[str, object] = json.loads(data)
     return document
