@@ -7,8 +7,8 @@
  *	bench_fast_bulk cores --count PACKETS [SENDERS_CPU RECEIVERS_CPU]
  *
  * turns: this thread polls both stacks in turns. The CPU time of each end is counted, which is the
- * rate of a core that does nothing else and can be had on a busy machine; under callgrind it
- * repeats exactly. polled: each end is a thread that drives its own stack. cores: each stack has a
+ * rate of a core that does nothing else and can be had on a busy machine; the stacks' clock is
+ * counted in rounds, so that callgrind's figures repeat exactly. polled: each end is a thread that drives its own stack. cores: each stack has a
  * thread of its own, and one application serves both ends. Either spins for a little when there is
  * nothing to do and then blocks; packets_per_second is what comes of it on the wall's clock.
  *
@@ -76,7 +76,7 @@ static void drive(struct end *end)
 	int code = 0;
 
 	if (way == TURNS)
-		code = nd_stack_poll(end->stack);
+		bench_turn(end->stack);
 	else if (way == POLLED)
 		code = nd_stack_wait(end->stack, ND_MSEC);
 	if (code < 0)

@@ -225,10 +225,10 @@ static void await(struct nd_stack *stack)
 /* What the server does in its turn, and what the client gets from it. */
 static void take_turns(void)
 {
-	nd_stack_poll(server);
+	bench_turn(server);
 	if (answer())
-		nd_stack_poll(server);
-	nd_stack_poll(client);
+		bench_turn(server);
+	bench_turn(client);
 }
 
 static void open_server(void)
@@ -282,7 +282,7 @@ static void ask(uint32_t peer, uint64_t connection, uint8_t *request)
 
 	bench_submit(client, homa ? ND_PROTO_HOMA : ND_PROTO_NDP, command);
 	if (way == TURNS)
-		nd_stack_poll(client);
+		bench_turn(client);
 	while (!take(client, homa ? ND_EVENT_RESPONSE : ND_EVENT_MESSAGE, &event)) {
 		if (way == TURNS)
 			take_turns();

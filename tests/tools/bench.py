@@ -90,6 +90,20 @@ BENCHES = (
         gate=5_700,
         count=12_800,
     ),
+    Bench(
+        "Homa 100-byte echo through two hosts",
+        "bench_fast_echo",
+        ("homa-turns",),
+        gate=12_300,
+        count=2_000,
+    ),
+    Bench(
+        "NDP 100-byte echo through two hosts",
+        "bench_fast_echo",
+        ("ndp-turns",),
+        gate=16_100,
+        count=2_000,
+    ),
     Bench("idle NDP connection", "bench_state", ("ndp-connection",), 512, unit="bytes"),
     Bench("idle Homa peer", "bench_state", ("homa-peer",), 512, unit="bytes"),
 )
