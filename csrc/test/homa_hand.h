@@ -6,45 +6,14 @@
 #ifndef ND_TEST_HOMA_HAND_H
 #define ND_TEST_HOMA_HAND_H
 
-#include "test/harness.h"
 #include "transport/homa_internal.h"
 
-#include <errno.h>
+#define HAND_OPS nd_homa_ops
+#include "test/hand.h"
 
-#define HAND_PORT 40
 #define HAND_MSS 1424
-#define HAND_SELF 1
 
-static void *hand;
-static nd_ns hand_now;
 static struct nd_homa_config hand_config;
-static char hand_line[160];
-static int64_t hand_credit; /* INT64_MAX: no limit */
-static uint32_t hand_held;
-static uint8_t hand_memory[1 << 20];
-
-static uint8_t *hand_get(void *context, uint16_t app, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	if (hand_credit != INT64_MAX) {
-		if (hand_credit < bytes)
-			return NULL;
-		hand_credit -= bytes;
-	}
-	hand_held++;
-	return hand_memory;
-}
-
-static void hand_put(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	CHECK(memory == hand_memory);
-	if (hand_credit != INT64_MAX)
-		hand_credit += bytes;
-	hand_held--;
-}
 
 static inline struct nd_homa *hand_homa(void)
 {
@@ -62,16 +31,6 @@ static inline struct nd_homa_usage hand_usage(void)
 
 	nd_homa_usage(hand, &usage);
 	return usage;
-}
-
-static inline void hand_audit(void)
-{
-	const char *wrong = nd_homa_ops.audit(hand);
-
-	if (wrong) {
-		fprintf(stderr, "  %s\n", wrong);
-		nd_test_fail(__FILE__, __LINE__, "audit");
-	}
 }
 
 /* Small numbers that make results easy to tell: RTTbytes 10,000, ids from 2. */
@@ -98,26 +57,8 @@ static inline struct nd_homa_config hand_defaults(void)
 
 static inline void hand_start(const struct nd_homa_config *config, bool memory)
 {
-	static const struct nd_rx_memory rx = { .get = hand_get, .put = hand_put };
-	const char *why = "?";
-	size_t bytes;
-
-	if (nd_homa_ops.check(config, &why)) {
-		fprintf(stderr, "  %s\n", why);
-		nd_test_fail(__FILE__, __LINE__, "config");
-	}
-	free(hand);
-	bytes = nd_homa_ops.bytes(config);
-	hand = aligned_alloc(64, bytes);
-	memset(hand, 0, bytes);
 	hand_config = *config;
-	hand_now = ND_MSEC;
-	hand_credit = INT64_MAX;
-	hand_held = 0;
-	nd_homa_ops.init(hand, &(struct nd_setup){
-		.seed = 1, .self = HAND_SELF, .rx = memory ? &rx : NULL, .config = &hand_config });
-	CHECK_EQ(nd_homa_ops.submit(hand, &(struct nd_command){
-		.kind = ND_COMMAND_LISTEN, .port = HAND_PORT, .app = 1 }, hand_now), 0);
+	hand_boot(&hand_config, memory);
 }
 
 static inline void hand_start_default(void)
@@ -168,29 +109,6 @@ static inline const char *hand_text(const struct nd_packet *p)
 	return hand_line;
 }
 
-static inline const char *hand_take(enum nd_class class)
-{
-	struct nd_packet packet;
-
-	if (!nd_homa_ops.transmit(hand, &packet, class, hand_now))
-		return "";
-	return hand_text(&packet);
-}
-
-/* What the NIC would send next: control first. */
-static inline const char *hand_next(void)
-{
-	const char *text = hand_take(ND_CLASS_CONTROL);
-
-	return text[0] ? text : hand_take(ND_CLASS_DATA);
-}
-
-static inline void hand_drain(void)
-{
-	while (hand_next()[0])
-		;
-}
-
 static inline struct nd_packet hand_packet(uint8_t type, uint32_t peer, uint64_t id)
 {
 	return (struct nd_packet){
@@ -206,12 +124,6 @@ static inline struct nd_packet hand_packet(uint8_t type, uint32_t peer, uint64_t
 			.speaker = ND_HOMA_SPEAKER,
 		},
 	};
-}
-
-static inline void hand_receive(const struct nd_packet *packet)
-{
-	nd_homa_ops.receive(hand, packet, hand_now);
-	hand_audit();
 }
 
 /* DATA of a peer: id is the sender's. incoming: what it says that it sends without grants. */
@@ -246,14 +158,6 @@ static inline void hand_unknown(uint32_t peer, uint64_t id, uint8_t note)
 	hand_receive(&packet);
 }
 
-static inline int hand_submit(struct nd_command command)
-{
-	int result = nd_homa_ops.submit(hand, &command, hand_now);
-
-	hand_audit();
-	return result;
-}
-
 /* Returns the id. */
 static inline uint64_t hand_request(uint32_t peer, uint32_t bytes)
 {
@@ -274,23 +178,6 @@ static inline int hand_reply(uint64_t id, uint32_t bytes)
 static inline int hand_cancel(uint16_t app, uint64_t id)
 {
 	return hand_submit((struct nd_command){ .kind = ND_COMMAND_CANCEL, .app = app, .id = id });
-}
-
-/* The next event; kind 255 when there is none. */
-static inline struct nd_event hand_event(void)
-{
-	struct nd_event event = { .kind = 255 };
-
-	nd_homa_ops.events(hand, &event, 1);
-	hand_audit();
-	return event;
-}
-
-static inline void hand_wait(nd_ns time)
-{
-	hand_now += time;
-	nd_homa_ops.on_deadline(hand, hand_now);
-	hand_audit();
 }
 
 /* Opens a request of a peer whole and takes its event. */

@@ -7,52 +7,17 @@
 #ifndef ND_TEST_NDP_HAND_H
 #define ND_TEST_NDP_HAND_H
 
-#include "test/harness.h"
 #include "transport/ndp_internal.h"
 
-#include <errno.h>
+#define HAND_OPS nd_ndp_ops
+#include "test/hand.h"
 
-#define HAND_PORT 40
-#define HAND_SELF 1
 #define HAND_MSS 1000
 #define HAND_WIRE 1250 /* of a full packet: 1 us at 10 Gb/s */
 #define HAND_FIRST 100 /* id of the first own connection */
 
-static void *hand;
-static nd_ns hand_now;
 static struct nd_ndp_config hand_config;
 static struct nd_packet hand_last; /* as the text said */
-static char hand_line[200];
-static int64_t hand_credit; /* INT64_MAX: no limit */
-static uint32_t hand_held;
-static uint8_t *hand_lent[512]; /* what the engine holds: a test may end before it lets go */
-
-static uint8_t *hand_get(void *context, uint16_t app, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	if (hand_credit != INT64_MAX) {
-		if (hand_credit < bytes)
-			return NULL;
-		hand_credit -= bytes;
-	}
-	CHECK(hand_held < 512);
-	hand_lent[hand_held] = malloc(bytes);
-	return hand_lent[hand_held++];
-}
-
-static void hand_put(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
-{
-	(void)context;
-	(void)app;
-	if (hand_credit != INT64_MAX)
-		hand_credit += bytes;
-	hand_held--;
-	for (uint32_t i = 0; i < hand_held; i++)
-		if (hand_lent[i] == memory)
-			hand_lent[i] = hand_lent[hand_held];
-	free(memory);
-}
 
 static inline struct nd_ndp *hand_ndp(void)
 {
@@ -70,13 +35,6 @@ static inline struct nd_ndp_usage hand_usage(void)
 
 	nd_ndp_usage(hand, &usage);
 	return usage;
-}
-
-static inline void hand_audit(void)
-{
-	const char *wrong = nd_ndp_ops.audit(hand);
-
-	CHECK_STR(wrong ? wrong : "", "");
 }
 
 /* Small numbers that make results easy to tell: a window of 4, packets of 1,000 bytes. */
@@ -107,26 +65,9 @@ static inline struct nd_ndp_config hand_defaults(void)
 
 static inline void hand_start(const struct nd_ndp_config *config, bool memory)
 {
-	static const struct nd_rx_memory rx = { .get = hand_get, .put = hand_put };
-	const char *why = "";
-	size_t bytes;
-
-	nd_ndp_ops.check(config, &why);
-	CHECK_STR(why, "");
-	free(hand);
-	bytes = nd_ndp_ops.bytes(config);
-	hand = aligned_alloc(64, bytes);
-	memset(hand, 0, bytes);
 	hand_config = *config;
-	hand_now = ND_MSEC;
-	hand_credit = INT64_MAX;
-	while (hand_held > 0)
-		free(hand_lent[--hand_held]);
-	nd_ndp_ops.init(hand, &(struct nd_setup){
-		.seed = 1, .self = HAND_SELF, .rx = memory ? &rx : NULL, .config = &hand_config });
+	hand_boot(&hand_config, memory);
 	hand_ndp()->connection_next = HAND_FIRST;
-	CHECK_EQ(nd_ndp_ops.submit(hand, &(struct nd_command){
-		.kind = ND_COMMAND_LISTEN, .port = HAND_PORT, .app = 1 }, hand_now), 0);
 }
 
 static inline void hand_start_default(void)
@@ -207,41 +148,7 @@ static inline const char *hand_text(const struct nd_packet *p)
 	return hand_line;
 }
 
-static inline const char *hand_take(enum nd_class class)
-{
-	struct nd_packet packet;
-
-	if (!nd_ndp_ops.transmit(hand, &packet, class, hand_now))
-		return "";
-	hand_text(&packet);
-	hand_audit();
-	return hand_line;
-}
-
-/* What the NIC would send next: control first. */
-static inline const char *hand_next(void)
-{
-	const char *text = hand_take(ND_CLASS_CONTROL);
-
-	return text[0] ? text : hand_take(ND_CLASS_DATA);
-}
-
-static inline uint32_t hand_drain(void)
-{
-	uint32_t count = 0;
-
-	while (hand_next()[0])
-		count++;
-	return count;
-}
-
 /* ---- in ---- */
-
-static inline void hand_receive(const struct nd_packet *packet)
-{
-	nd_ndp_ops.receive(hand, packet, hand_now);
-	hand_audit();
-}
 
 /* To a connection that we opened (id 100 and up) or that peer opened (below). */
 static inline struct nd_packet hand_packet(uint8_t type, uint32_t peer, uint32_t connection)
@@ -351,14 +258,6 @@ static inline struct nd_packet hand_single(uint32_t peer, uint32_t connection, u
 
 /* ---- the application ---- */
 
-static inline int hand_submit(struct nd_command command)
-{
-	int result = nd_ndp_ops.submit(hand, &command, hand_now);
-
-	hand_audit();
-	return result;
-}
-
 static inline uint64_t hand_connect_at(uint32_t peer, uint8_t priority)
 {
 	struct nd_command command = { .kind = ND_COMMAND_CONNECT, .app = 2, .peer = peer,
@@ -396,34 +295,9 @@ static inline int hand_release(uint64_t id, uint64_t message)
 		.kind = ND_COMMAND_RELEASE, .app = 1, .id = id, .message = message });
 }
 
-/* The next event; kind 255 when there is none. */
-static inline struct nd_event hand_event(void)
-{
-	struct nd_event event = { .kind = 255 };
-
-	nd_ndp_ops.events(hand, &event, 1);
-	hand_audit();
-	return event;
-}
-
 static inline struct nd_ndp_connection *hand_connection(uint64_t id)
 {
 	return nd_ndp_connection_find(hand, id);
-}
-
-/* ---- time ---- */
-
-/* Time passes, every deadline served at its own time. */
-static inline void hand_wait(nd_ns time)
-{
-	nd_ns until = hand_now + time;
-
-	while (nd_ndp_ops.deadline(hand) <= until) {
-		hand_now = nd_max_u64(hand_now, nd_ndp_ops.deadline(hand));
-		nd_ndp_ops.on_deadline(hand, hand_now);
-		hand_audit();
-	}
-	hand_now = until;
 }
 
 #endif

@@ -197,7 +197,7 @@ TEST(do_release__once)
 	hand_data(2, 3, 0, 10, 10, 10);
 	CHECK_EQ(hand_submit(release), -ENOENT);
 	event = hand_event();
-	CHECK(event.payload == hand_memory);
+	CHECK(event.payload == hand_lent[0]);
 	CHECK_EQ(hand_held, 1);
 	CHECK_EQ(hand_usage().client_rpcs, 0);
 	CHECK_EQ(hand_usage().closed_rpcs, 1);
