@@ -49,12 +49,12 @@ static void feed_share(uint32_t permille)
 	}
 }
 
-/* R-H34-1, E-H16, D15: shares of W1..W5 give 7, 6, 2, 1, 1 unscheduled levels. */
+/* R-H34-1, E-H16, D15: shares of W1..W5 give 7, 6, 2, 1, 1 unscheduled levels; 1/16 rounds up. */
 TEST(nd_homa_cutoffs_note__share_of_bytes_is_share_of_levels)
 {
 	static const struct { uint32_t permille, levels; } cases[] = {
 		{ 995, 7 }, { 772, 6 }, { 295, 2 }, { 27, 1 }, { 4, 1 }, { 1000, 7 }, { 500, 4 },
-		{ 1, 1 },
+		{ 1, 1 }, { 437, 3 }, { 438, 4 },
 	};
 
 	for (uint32_t i = 0; i < ND_ARRAY_SIZE(cases); i++) {
@@ -172,6 +172,35 @@ TEST(receive_cutoffs__sets_priorities_of_requests)
 	hand_request(2, 101);
 	CHECK_STR(hand_next(), "DATA 8>2 0+101/101 in=101 p0");
 	CHECK_EQ(hand_counters()->cutoffs_received, 1);
+}
+
+static void tell_cutoff(uint32_t peer, uint16_t version, uint32_t highest)
+{
+	struct nd_packet packet = hand_packet(ND_HOMA_CUTOFFS, peer, 3);
+
+	packet.homa.cutoff_version = version;
+	packet.homa.cutoffs[7] = highest;
+	hand_receive(&packet);
+}
+
+/* R-H34-3: a sender goes by what each receiver said last. */
+TEST(receive_cutoffs__the_newest_of_each_receiver)
+{
+	hand_start_default();
+	hand_request(2, 100);
+	hand_request(3, 100);
+	hand_drain();
+	tell_cutoff(2, 5, 1000);
+	tell_cutoff(3, 5, 10);
+	hand_request(2, 1000);
+	CHECK_STR(hand_next(), "DATA 6>2 0+1000/1000 in=1000 p7");
+	hand_request(3, 11);
+	CHECK_STR(hand_next(), "DATA 8>3 0+11/11 in=11 p0");
+	tell_cutoff(2, 6, 20);
+	hand_request(2, 1000);
+	CHECK_STR(hand_next(), "DATA 10>2 0+1000/1000 in=1000 p0");
+	hand_request(3, 10);
+	CHECK_STR(hand_next(), "DATA 12>3 0+10/10 in=10 p7");
 }
 
 /* The newest version of the peer goes back in every DATA. */
