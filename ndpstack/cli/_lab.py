@@ -148,6 +148,7 @@ def _up_detached(arguments: argparse.Namespace) -> int:
         process = subprocess.Popen(
             [
                 sys.executable,
+                "-P",
                 "-c",
                 "from ndpstack.cli import main; raise SystemExit(main())",
                 *words,

@@ -64,7 +64,8 @@ class Switchd:
             environment = {**os.environ, "NOTIFY_SOCKET": str(folder / NOTIFY)}
             environment.pop("WATCHDOG_USEC", None)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "switchd", "--config", str(config), "--tethered"],
+                # -P: sources in the current folder must not hide the package that is installed.
+                [sys.executable, "-P", "-m", "switchd", "--config", str(config), "--tethered"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def guarded() -> Iterator[None]:
     """Labs that this process makes within it are gone even after it was killed with -9."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from ndpstack.testbed._guard import watch; watch()"],
+        [sys.executable, "-P", "-c", "from ndpstack.testbed._guard import watch; watch()"],
         stdin=subprocess.PIPE,
         start_new_session=True,
     )

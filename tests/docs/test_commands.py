@@ -64,9 +64,10 @@ class Command:
 
     @property
     def words(self) -> list[str]:
-        """Its words, up to a pipe."""
+        """Its words, up to a pipe or another file."""
         words = shlex.split(self.text, comments=True)
-        return words[: words.index("|")] if "|" in words else words
+        ends = [index for index, word in enumerate(words) if word in ("|", ">", ">>", "&&", "&")]
+        return words[: min(ends, default=len(words))]
 
     @property
     def reason(self) -> str:

@@ -61,7 +61,7 @@ class Process:
         devices = {name: opening.device for name, opening in self.openings.items()}
         path = folder / "switchd.toml"
         path.write_text(CONFIG.format(mac1=mac(1), mac2=mac(2), **devices))
-        self._command = [sys.executable, "-m", "switchd", "--config", str(path)]
+        self._command = [sys.executable, "-P", "-m", "switchd", "--config", str(path)]
         self.hosts: dict[str, MemoryHost] = {}
         self.start()
 
@@ -150,7 +150,7 @@ def test_control_calls_do_not_delay_traffic(
     daemon.connect()
     latencies(daemon, lambda sent: sent >= QUIET_FRAMES // 10)
     quiet = percentile_99(latencies(daemon, lambda sent: sent >= QUIET_FRAMES))
-    command = [sys.executable, "-c", OPERATE, str(daemon.folder / "control.sock"), str(CALLS)]
+    command = [sys.executable, "-P", "-c", OPERATE, str(daemon.folder / "control.sock"), str(CALLS)]
     caller = subprocess.Popen(command)
     try:
         busy = percentile_99(latencies(daemon, lambda _: caller.poll() is not None))
