@@ -97,7 +97,8 @@ bench-check: build-gcc ## Instruction counts against their gates
 	python tests/tools/bench.py --check
 
 bench-fast: build-gcc ## The fast path: echoes beside bare AF_XDP, bulk, PULL spacing, an idle host
-	ninja -C build-gcc csrc/bench_fast_echo csrc/bench_fast_bulk csrc/bench_fast_pull \
+	ninja -C build-gcc csrc/bench_fast_connect csrc/bench_fast_echo csrc/bench_fast_bulk \
+		csrc/bench_fast_pull \
 		csrc/bench_fast_idle
 	python tests/tools/bench_fast.py
 

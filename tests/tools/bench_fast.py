@@ -157,6 +157,26 @@ def echo_xdp(runs: int, cpus: str) -> list[Row]:
     return rows
 
 
+def connect(runs: int) -> list[Row]:
+    """Connect, ask for 1 KB by 1 KB, over veth (E-N07): NDP, kernel TCP and TFO in turns."""
+    rows = []
+    for way in ("cores", "polled"):
+        results = [run("bench_fast_connect", way, "1000") for _ in range(runs)]
+        figures = {
+            name: median(one[name]["p50_ns"] for one in results) / 1e3  # type: ignore[index]
+            for name in ("ndp", "tcp", "tfo")
+        }
+        what = f"connect, 1 KB, 1 KB, veth, {'both polling' if way == 'polled' else 'blocking'}"
+        rows += [
+            Row(f"{what}: kernel TCP, p50", figures["tcp"], "us"),
+            Row(f"{what}: TCP Fast Open, p50", figures["tfo"], "us"),
+            Row(f"{what}: NDP, p50", figures["ndp"], "us", 62.0),
+            Row(f"{what}: NDP against TCP", figures["ndp"] / figures["tcp"], "x", 0.34),
+            Row(f"{what}: NDP against TFO", figures["ndp"] / figures["tfo"], "x", 0.5),
+        ]
+    return rows
+
+
 def bulk(runs: int) -> list[Row]:
     """NDP through two stacks over shared memory: what each end costs, and what comes of it."""
     results: dict[str, list[Figures]] = {way: [] for way in DESCRIPTIONS}
@@ -213,7 +233,7 @@ def measure(runs: int) -> tuple[list[Row], list[str]]:
     left_out = ways()[1]
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return rows, [*left_out, "AF_XDP: needs root and iproute2"]
-    return rows + echo_xdp(runs, cpus), left_out
+    return rows + echo_xdp(runs, cpus) + connect(runs), left_out
 
 
 def conditions(runs: int) -> dict[str, object]:
