@@ -492,6 +492,39 @@ int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char 
 	return code;
 }
 
+int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *out, uint32_t limit)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_exchanges(app->stack, cursor, out, limit);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_peers(struct nd_app *app, uint64_t *cursor, struct nd_stack_peer *out, uint32_t limit)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_peers(app->stack, cursor, out, limit);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_apps(struct nd_app *app, uint64_t *cursor, struct nd_stack_app *out, uint32_t limit)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_apps(app->stack, cursor, out, limit);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
 const char *nd_app_audit(struct nd_app *app)
 {
 	const char *wrong;

@@ -149,4 +149,47 @@ int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
 		      struct nd_error *error);
+
+#define ND_NEVER ...
+
+struct nd_exchange {
+	uint64_t id;
+	uint64_t unsent_bytes;
+	uint64_t arrived_bytes;
+	uint64_t arriving_bytes;
+	nd_ns heard_at;
+	uint32_t peer;
+	uint32_t messages;
+	uint32_t unacked_packets;
+	uint32_t allowed;
+	uint16_t port;
+	uint16_t app;
+	uint8_t protocol;
+	uint8_t state;
+	uint8_t priority;
+	bool accepted;
+	uint8_t address[16];
+};
+
+struct nd_stack_peer {
+	uint8_t address[16];
+	uint8_t mac[6];
+	uint8_t port;
+	uint8_t way;
+	uint8_t lost;
+	uint32_t handle;
+	nd_ns used_at;
+};
+
+struct nd_stack_app {
+	uint32_t index;
+	int32_t pid;
+	uint32_t held;
+	uint32_t events;
+	uint32_t backlog;
+};
+
+int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *out, uint32_t limit);
+int nd_app_peers(struct nd_app *app, uint64_t *cursor, struct nd_stack_peer *out, uint32_t limit);
+int nd_app_apps(struct nd_app *app, uint64_t *cursor, struct nd_stack_app *out, uint32_t limit);
 const char *nd_app_audit(struct nd_app *app);

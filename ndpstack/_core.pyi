@@ -721,6 +721,40 @@ class nd_replay_frame(Struct):
 class nd_app(Struct):
     ...
 
+class nd_exchange(Struct):
+    id: int
+    unsent_bytes: int
+    arrived_bytes: int
+    arriving_bytes: int
+    heard_at: int
+    peer: int
+    messages: int
+    unacked_packets: int
+    allowed: int
+    port: int
+    app: int
+    protocol: int
+    state: int
+    priority: int
+    accepted: bool
+    address: Pointer[int]
+
+class nd_stack_peer(Struct):
+    address: Pointer[int]
+    mac: Pointer[int]
+    port: int
+    way: int
+    lost: int
+    handle: int
+    used_at: int
+
+class nd_stack_app(Struct):
+    index: int
+    pid: int
+    held: int
+    events: int
+    backlog: int
+
 class nd_port_counters(Struct):
     ...
 
@@ -1020,6 +1054,12 @@ class FFI:
     @overload
     def new(self, cdecl: Literal["struct nd_replay_result *"], init: object = ...) -> nd_replay_result: ...
     @overload
+    def new(self, cdecl: Literal["struct nd_exchange *"], init: object = ...) -> nd_exchange: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_peer *"], init: object = ...) -> nd_stack_peer: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_app *"], init: object = ...) -> nd_stack_app: ...
+    @overload
     def new(self, cdecl: Literal["struct nd_port_counters *"], init: object = ...) -> nd_port_counters: ...
     @overload
     def new(self, cdecl: Literal["struct nd_switch_counters *"], init: object = ...) -> nd_switch_counters: ...
@@ -1199,6 +1239,12 @@ class FFI:
     def new(self, cdecl: Literal["struct nd_stack_config[]"], init: object = ...) -> nd_stack_config: ...
     @overload
     def new(self, cdecl: Literal["struct nd_replay_result[]"], init: object = ...) -> nd_replay_result: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_exchange[]"], init: object = ...) -> nd_exchange: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_peer[]"], init: object = ...) -> nd_stack_peer: ...
+    @overload
+    def new(self, cdecl: Literal["struct nd_stack_app[]"], init: object = ...) -> nd_stack_app: ...
     @overload
     def new(self, cdecl: Literal["struct nd_port_counters[]"], init: object = ...) -> nd_port_counters: ...
     @overload
@@ -1398,6 +1444,12 @@ class FFI:
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_replay_result[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_replay_result: ...
     @overload
+    def from_buffer(self, cdecl: Literal["struct nd_exchange[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_exchange: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_stack_peer[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_stack_peer: ...
+    @overload
+    def from_buffer(self, cdecl: Literal["struct nd_stack_app[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_stack_app: ...
+    @overload
     def from_buffer(self, cdecl: Literal["struct nd_port_counters[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_port_counters: ...
     @overload
     def from_buffer(self, cdecl: Literal["struct nd_switch_counters[]"], data: Buffer | Array, require_writable: bool = ...) -> nd_switch_counters: ...
@@ -1467,6 +1519,7 @@ class Lib:
     ND_NONE: Final[int]
     ND_FLOW_ENDLESS: Final[int]
     ND_FLOW_NEVER: Final[int]
+    ND_NEVER: Final[int]
     ND_SWITCH_GROUP: Final[int]
     ND_FRAME_PCP_KEEP: Final[int]
     ND_NDP_TRIM_FABRIC: Final[int]
@@ -1789,6 +1842,9 @@ class Lib:
     def nd_app_lose_peer(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: int, /) -> int: ...
     def nd_app_counters(self, a0: nd_app | Null, a1: int, a2: int, a3: Pointer[nd_counters_table] | Null, a4: Pointer[int] | Null, a5: int, /) -> int: ...
     def nd_app_port_state(self, a0: nd_app | Null, a1: int, a2: Pointer[int] | Null, a3: Pointer[bytes] | bytes | Null, a4: nd_error | Null, /) -> int: ...
+    def nd_app_exchanges(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: nd_exchange | Null, a3: int, /) -> int: ...
+    def nd_app_peers(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: nd_stack_peer | Null, a3: int, /) -> int: ...
+    def nd_app_apps(self, a0: nd_app | Null, a1: Pointer[int] | Null, a2: nd_stack_app | Null, a3: int, /) -> int: ...
     def nd_app_audit(self, a0: nd_app | Null, /) -> Pointer[bytes]: ...
     def nd_worker_config_default(self, ) -> nd_worker_config: ...
     def nd_worker_start(self, a0: nd_worker_config | Null, a1: nd_error | Null, /) -> nd_worker: ...

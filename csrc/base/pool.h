@@ -36,6 +36,19 @@ static inline void *nd_pool_at(const struct nd_pool *pool, uint32_t index)
 	return pool->items + (size_t)index * pool->stride;
 }
 
+/* Index of the first item from *cursor on that is out, cursor behind it; ND_NONE at the end. */
+static inline uint32_t nd_pool_next_used(const struct nd_pool *pool, uint32_t *cursor)
+{
+	while (*cursor < pool->limit) {
+		uint32_t index = (*cursor)++;
+
+		if (pool->next[index] == ND_POOL_USED)
+			return index;
+	}
+	*cursor = ND_NONE;
+	return ND_NONE;
+}
+
 static inline uint32_t nd_pool_index(const struct nd_pool *pool, const void *item)
 {
 	return (uint32_t)((size_t)((const uint8_t *)item - pool->items) / pool->stride);

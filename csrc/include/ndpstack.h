@@ -231,6 +231,37 @@ enum nd_stack_group {
 int nd_stack_counters(struct nd_stack *stack, enum nd_stack_group group, uint32_t index,
 		      const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 
+/*
+ * What the core has open, for whoever wants to look at it. Each call copies some rows from *cursor
+ * (first 0) on, moves it, and returns how many, or -ENOTSUP when the core is in another process;
+ * there are no more when the cursor is ND_NEVER. The core runs on between calls: what changes
+ * meanwhile may be missed or come twice.
+ */
+struct nd_stack_peer {
+	uint8_t address[16];
+	uint8_t mac[6];  /* of it or of the next hop */
+	uint8_t port;    /* index of the port that leads to it */
+	uint8_t way;     /* how the way is known: 0 not, 1 derived, 2 learned, 3 set */
+	uint8_t lost;    /* not known: enum nd_stack_unreachable */
+	uint32_t handle;
+	nd_ns used_at;   /* when something was last sent to it or came from it */
+};
+
+struct nd_stack_app {
+	uint32_t index;  /* nd_exchange.app */
+	int32_t pid;
+	uint32_t held;    /* received messages that it has not given back */
+	uint32_t events;  /* in its ring, not taken */
+	uint32_t backlog; /* ... and that found no room there */
+};
+
+int nd_stack_exchanges(struct nd_stack *stack, uint64_t *cursor, struct nd_exchange *out,
+		       uint32_t limit);
+int nd_stack_peers(struct nd_stack *stack, uint64_t *cursor, struct nd_stack_peer *out,
+		   uint32_t limit);
+int nd_stack_apps(struct nd_stack *stack, uint64_t *cursor, struct nd_stack_app *out,
+		  uint32_t limit);
+
 /* State of a port, its mode in use, and what was not as asked for; text of state in error. */
 int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_state *state,
 			char mode[64], struct nd_error *error);

@@ -186,5 +186,6 @@ const struct nd_transport_ops nd_homa_ops = {
 	.events = nd_homa_events,
 	.counters_table = &nd_homa_counters_table,
 	.counters = counters,
+	.show = nd_homa_show,
 	.audit = nd_homa_audit,
 };

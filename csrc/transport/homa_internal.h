@@ -404,6 +404,10 @@ void nd_homa_tell_end(struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint8
 void nd_homa_fail(struct nd_homa *homa, struct nd_homa_rpc *rpc, int error, nd_ns now);
 void nd_homa_on_deadline(void *endpoint, nd_ns now);
 
+/* homa_show.c */
+uint32_t nd_homa_show(const void *endpoint, uint32_t *cursor, struct nd_exchange *out,
+		      uint32_t limit);
+
 /* homa_audit.c */
 const char *nd_homa_audit(const void *endpoint);
 

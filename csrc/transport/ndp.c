@@ -182,5 +182,6 @@ const struct nd_transport_ops nd_ndp_ops = {
 	.events = nd_ndp_event_take,
 	.counters_table = &nd_ndp_counters_table,
 	.counters = counters,
+	.show = nd_ndp_show,
 	.audit = nd_ndp_audit,
 };

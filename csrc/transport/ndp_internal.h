@@ -4,7 +4,7 @@
  * application asks), ndp_connection.c (birth and death), ndp_peer.c (hosts, paths), ndp_message.c
  * (outgoing), ndp_receive_message.c (incoming), ndp_send.c (DATA out), ndp_feedback.c (ACK, NACK,
  * PULL and bounces in), ndp_receive.c (DATA in), ndp_control.c (ACK, NACK, PULL, CLOSE out),
- * ndp_timer.c, ndp_event.c, ndp_audit.c.
+ * ndp_timer.c, ndp_event.c, ndp_show.c, ndp_audit.c.
  *
  * DESIGN NOTES
  * 1. One direction of a connection is one sequence of packets. Messages follow each other in it,
@@ -523,11 +523,13 @@ void nd_ndp_event_incoming(struct nd_ndp *ndp, struct nd_ndp_incoming *incoming)
 void nd_ndp_event_forget(struct nd_ndp *ndp, uint16_t app);
 uint32_t nd_ndp_event_take(void *endpoint, struct nd_event *out, uint32_t limit);
 
-/* ---- ndp_command.c, ndp_audit.c ---- */
+/* ---- ndp_command.c, ndp_show.c, ndp_audit.c ---- */
 
 int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now);
 /* The open listener on a port, of any application, or NULL. */
 struct nd_ndp_listener *nd_ndp_listener_find(const struct nd_ndp *ndp, uint16_t port);
+uint32_t nd_ndp_show(const void *endpoint, uint32_t *cursor, struct nd_exchange *out,
+		     uint32_t limit);
 const char *nd_ndp_audit(const void *endpoint);
 
 #endif

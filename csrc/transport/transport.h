@@ -96,6 +96,26 @@ struct nd_event {
 
 _Static_assert(sizeof(struct nd_event) == 56, "decoded by one struct format in Python");
 
+/* What an operator is shown of a connection or an RPC. */
+struct nd_exchange {
+	uint64_t id;             /* as the application knows it */
+	uint64_t unsent_bytes;   /* of messages given to the engine */
+	uint64_t arrived_bytes;  /* of messages that are not whole yet ... */
+	uint64_t arriving_bytes; /* ... and their lengths */
+	nd_ns heard_at;          /* last sign of the peer, or when we began to wait for one */
+	uint32_t peer;           /* address handle */
+	uint32_t messages;       /* being sent, or not yet acknowledged */
+	uint32_t unacked_packets; /* NDP */
+	uint32_t allowed;        /* may be sent now: packets (NDP) or bytes (Homa) */
+	uint16_t port;
+	uint16_t app;
+	uint8_t protocol;        /* enum nd_protocol */
+	uint8_t state;           /* enum nd_ndp_state, enum nd_homa_state */
+	uint8_t priority;
+	bool accepted;           /* the peer began it */
+	uint8_t address[16];     /* of the peer; set by the driver */
+};
+
 /* Where received messages are assembled. get returns NULL when the application is out of credit. */
 struct nd_rx_memory {
 	void *context;
@@ -137,6 +157,12 @@ struct nd_transport_ops {
 
 	const struct nd_counters_table *counters_table;
 	const uint64_t *(*counters)(const void *endpoint);
+	/*
+	 * Copies connections or RPCs from *cursor (first 0) on and moves it; returns how many. When
+	 * there are no more the cursor becomes ND_NONE.
+	 */
+	uint32_t (*show)(const void *endpoint, uint32_t *cursor, struct nd_exchange *out,
+			 uint32_t limit);
 	/* Checks every internal invariant (lists, pools, credit); NULL or what is wrong. O(state). */
 	const char *(*audit)(const void *endpoint);
 };

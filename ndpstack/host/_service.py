@@ -23,6 +23,7 @@ from ndpstack._errors import UserError
 from ndpstack._stack import GROUPS, Stack, StackConfig
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
+from ndpstack.host._sockets import sockets
 from ndpstack.host._status import StatusSocket
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class HostService:
             documents: dict[str, Callable[[], Mapping[str, object]]] = {
                 "status": self.describe,
                 "help": self._stack.counter_texts,
+                "sockets": lambda: sockets(self._stack),
             }
             self._status = StatusSocket(config.service, documents)
         except UserError:

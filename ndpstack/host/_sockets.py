@@ -1,0 +1,129 @@
+"""What a core has open: connections, RPCs, peers and applications, as plain rows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from ndpstack._address import unpack
+from ndpstack._core import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ndpstack import _core
+    from ndpstack._stack import Stack
+
+Row = dict[str, int | str | float]
+
+PROTOCOLS: Final = {lib.ND_PROTO_NDP: "ndp", lib.ND_PROTO_HOMA: "homa"}
+STATES: Final = {
+    "ndp": (
+        "free", "new", "opening", "open", "closing", "time-wait", "reset-wait", "ended",
+    ),
+    "homa": ("free", "outgoing", "incoming", "service", "replying", "unacked", "closed"),
+}  # fmt: skip
+WAYS: Final = ("none", "derived", "learned", "set")
+ROWS: Final = 256
+"""Taken from the core at once."""
+
+
+def _indices(stack: Stack, take: Callable[[_core.Pointer[int]], int]) -> Iterator[int]:
+    """Where the core's rows lie, as it is asked for them; each is valid until the next one."""
+    cursor = ffi.new("uint64_t *")
+    while cursor[0] != lib.ND_NEVER:
+        count = take(cursor)
+        stack.dispatcher.check(count, "cannot look into the core")
+        yield from range(count)
+
+
+def _seconds_since(moment: int) -> float:
+    return max(0.0, (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - moment) / 1e9)
+
+
+def _address(raw: _core.CData) -> str:
+    return unpack(bytes(ffi.buffer(raw)))
+
+
+def exchanges(stack: Stack) -> list[Row]:
+    """Connections and RPCs.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    app, out = stack.dispatcher.app, ffi.new("struct nd_exchange[]", ROWS)
+    return [
+        {
+            "protocol": PROTOCOLS[row.protocol],
+            "state": STATES[PROTOCOLS[row.protocol]][row.state],
+            "role": "server" if row.accepted else "client",
+            "peer": _address(row.address),
+            "port": row.port,
+            "id": row.id,
+            "application": row.app,
+            "priority": row.priority,
+            "messages": row.messages,
+            "unsent_bytes": row.unsent_bytes,
+            "unacked_packets": row.unacked_packets,
+            "allowed": row.allowed,
+            "arrived_bytes": row.arrived_bytes,
+            "arriving_bytes": row.arriving_bytes,
+            "silent_s": round(_seconds_since(row.heard_at), 6),
+        }
+        for row in (
+            out[i] for i in _indices(stack, lambda at: lib.nd_app_exchanges(app, at, out, ROWS))
+        )
+    ]
+
+
+def peers(stack: Stack) -> list[Row]:
+    """Hosts that the core knows, itself first.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    app, out = stack.dispatcher.app, ffi.new("struct nd_stack_peer[]", ROWS)
+    return [
+        {
+            "peer": _address(row.address),
+            "mac": bytes(ffi.buffer(row.mac)).hex(":"),
+            "way": WAYS[row.way],
+            "idle_s": round(_seconds_since(row.used_at), 6),
+        }
+        for row in (
+            out[i] for i in _indices(stack, lambda at: lib.nd_app_peers(app, at, out, ROWS))
+        )
+    ]
+
+
+def applications(stack: Stack) -> list[Row]:
+    """Applications with their queues.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    app, out = stack.dispatcher.app, ffi.new("struct nd_stack_app[]", ROWS)
+    return [
+        {
+            "application": row.index,
+            "pid": row.pid,
+            "held_messages": row.held,
+            "events_waiting": row.events,
+            "events_late": row.backlog,
+        }
+        for row in (out[i] for i in _indices(stack, lambda at: lib.nd_app_apps(app, at, out, ROWS)))
+    ]
+
+
+def sockets(stack: Stack) -> dict[str, object]:
+    """What `ndpstack ss` shows.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    return {
+        "schema_version": 1,
+        "exchanges": exchanges(stack),
+        "peers": peers(stack),
+        "applications": applications(stack),
+    }

@@ -1,0 +1,116 @@
+"""`ndpstack ss`: what a stack has open, filtered, once and again."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from told_stack import told
+
+import ndpstack
+from ndpstack.cli import main
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._ss import choose
+from ndpstack.host._sockets import sockets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NDP_PORT, HOMA_PORT = 5000, 6000
+
+
+@pytest.fixture
+def service() -> Iterator[str]:
+    """A host that serves one NDP connection and works on one RPC."""
+    with (
+        ndpstack.memory_pair() as (server, client),
+        ndpstack.NdpSocket(server) as listener,
+        ndpstack.NdpSocket(client) as sock,
+        ndpstack.HomaSocket(server) as answering,
+        ndpstack.HomaSocket(client) as asking,
+        told({"sockets": lambda: sockets(server)}) as name,
+    ):
+        listener.bind(NDP_PORT)
+        listener.listen()
+        answering.bind(HOMA_PORT)
+        sock.connect((server.address, NDP_PORT))
+        sock.send(b"hello")
+        with listener.accept(timeout=20) as accepted:
+            accepted.recv(timeout=20)
+            call = asking.start((server.address, HOMA_PORT), bytes(100))
+            rpc = answering.recv(timeout=20)
+            yield name
+            rpc.reply(b"")
+            call.result()
+
+
+def ss(
+    capsys: pytest.CaptureFixture[str], service: str, *arguments: str
+) -> list[dict[str, object]]:
+    """The rows of `--json`."""
+    assert main(["ss", "--json", "--service", service, *arguments]) == Exit.OK
+    (document,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert document.pop("schema_version") == 1
+    (rows,) = document.values()
+    return cast("list[dict[str, object]]", rows)
+
+
+def test_connections_and_rpcs(service: str, capsys: pytest.CaptureFixture[str]) -> None:
+    connection, rpc = ss(capsys, service)
+    assert (connection["protocol"], connection["state"]) == ("ndp", "open")
+    assert (connection["role"], connection["port"]) == ("server", NDP_PORT)
+    assert (rpc["protocol"], rpc["state"], rpc["port"]) == ("homa", "service", HOMA_PORT)
+    assert (rpc["arrived_bytes"], rpc["arriving_bytes"]) == (100, 100)
+    assert connection["peer"] == rpc["peer"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "protocols"),
+    [
+        (["--protocol", "ndp"], ["ndp"]),
+        (["--state", "service"], ["homa"]),
+        (["--state", "closing"], []),
+        (["--port", str(HOMA_PORT)], ["homa"]),
+        (["--peer", "10.99.99.99"], []),
+        (["--app", "0"], ["ndp", "homa"]),
+        (["--app", "9"], []),
+    ],
+)
+def test_filters(
+    service: str,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    protocols: list[str],
+) -> None:
+    assert [row["protocol"] for row in ss(capsys, service, *arguments)] == protocols
+
+
+def test_peers_and_applications(service: str, capsys: pytest.CaptureFixture[str]) -> None:
+    client = ss(capsys, service)[0]["peer"]
+    assert client in [row["peer"] for row in ss(capsys, service, "--peers")]
+    assert ss(capsys, service, "--peers", "--peer", "10.99.99.99") == []
+    (application,) = ss(capsys, service, "--apps")
+    assert (application["pid"], application["events_late"]) == (os.getpid(), 0)
+
+
+def test_tables_again_and_again(service: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ss", "--service", service, "--watch", "0.01", "-n", "3"]) == Exit.OK
+    text = capsys.readouterr().out
+    assert text.count("unsent [B]") == 3
+    assert text.count("  service ") == 3
+    assert main(["ss", "--service", service, "--port", "1"]) == Exit.OK
+    assert capsys.readouterr().out == "no exchanges that match\n"
+
+
+def test_what_rests_is_left_out() -> None:
+    rows: list[dict[str, str | int | float]] = [{"state": "open"}, {"state": "time-wait"}]
+    assert choose(rows, {}, everything=False) == rows[:1]
+    assert choose(rows, {}, everything=True) == rows
+    assert choose(rows, {"state": "time-wait"}, everything=False) == rows[1:]
+
+
+def test_a_bad_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ss", "--peer", "nowhere"]) == Exit.USAGE
+    assert "--peer must be an IP address" in capsys.readouterr().err
