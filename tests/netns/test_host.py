@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from host_service import (
     COMMAND,
+    NDPSTACK,
     RESTART_SECONDS,
     ROUNDS,
     Host,
@@ -100,6 +101,10 @@ def test_applications_of_two_hosts_talk(hosts: tuple[Lab, Host, Host]) -> None:
     assert second.applications() == 1
     server.kill()
     wait_for(lambda: second.applications() == 0 and first.applications() == 0, "not reclaimed")
+    shown = lab.run("h1", [*NDPSTACK, "ss", "--all", "--peers"]).stdout
+    assert str(lab.plan.address("h0").ipv4) in shown
+    shown = lab.run("h0", [*NDPSTACK, "stat", "ndp.*"]).stdout
+    assert "ndp.data_sent" in shown
     shown = lab.run("h0", [*COMMAND, "status"]).stdout
     assert "p0, up, xdp generic copy" in shown
     ping = lab.run("h0", ["ping", "-c1", "-W2", address])

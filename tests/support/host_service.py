@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from ndpstack.testbed import Lab
 
-COMMAND: Final = [str(Path(sys.executable).parent / "ndpstack"), "host"]
+NDPSTACK: Final = [str(Path(sys.executable).parent / "ndpstack")]
+COMMAND: Final = [*NDPSTACK, "host"]
 ROUNDS: Final = int(os.environ.get("NDPSTACK_KILLS", "3"))
 """How often each kind of process is killed; `make bench-kill` has 50."""
 RESTART_SECONDS: Final = 2.0
