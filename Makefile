@@ -110,11 +110,9 @@ bench-kill: dev ## Kill -9 of applications, host service and switchd at load, KI
 	NDPSTACK_KILLS=$(KILLS) NDPSTACK_TIMED=1 $(BIN)/pytest -v -k kill tests/netns/test_host.py \
 		tests/netns/test_switch_kill.py
 
-bench-sim: build-gcc ## Packet-hops a second of the simulator, and its trace hash under two compilers
+bench-sim: build-gcc dev ## Packet-hops a second of the simulator, memory, what Python adds
 	ninja -C build-gcc csrc/bench_sim
-	for run in "12 9000 10000" "16 9000 4000" "32 9000 600" "12 1500 1500"; do \
-		build-gcc/csrc/bench_sim $$run; \
-	done
+	$(BIN)/python tests/tools/bench_sim.py
 
 lint: dev ## ruff and mypy
 	ruff check .
