@@ -73,21 +73,27 @@ int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
 	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
-	struct nd_homa_config homa = nd_homa_config_default(link_bps, nd_core_engine_mtu(core, ND_PROTO_HOMA));
-	struct nd_ndp_config ndp = ndp_defaults(core, link_bps);
 	const struct nd_ndp_config *ndp_given = config->ndp_config;
 	const struct nd_homa_config *homa_given = config->homa_config;
+	struct nd_ndp_config ndp = ndp_given ? *ndp_given : ndp_defaults(core, link_bps);
+	struct nd_homa_config homa =
+		homa_given ? *homa_given
+			   : nd_homa_config_default(link_bps,
+						    nd_core_engine_mtu(core, ND_PROTO_HOMA));
+	uint32_t longest = nd_core_longest_message(core);
 	int code = 0;
 
+	/* A longer one would wait for memory that nobody can give it: refuse it at once. */
+	ndp.message_bytes_max = nd_min_u32(ndp.message_bytes_max, longest);
+	homa.message_bytes_max = nd_min_u32(homa.message_bytes_max, longest);
 	nd_core_init_memory(core);
 	nd_nic_init(&core->nic, config->link_bps,
 		    core->ports[0].port->frame_bytes_max + ND_FRAME_FRAMING_BYTES);
 	if (!config->no_ndp)
-		code = add_engine(core, &nd_ndp_ops, ndp_given ? ndp_given : &ndp,
-				  ndp_given ? ndp_given->mss_bytes : 0, error);
+		code = add_engine(core, &nd_ndp_ops, &ndp, ndp_given ? ndp.mss_bytes : 0, error);
 	if (code == 0 && !config->no_homa)
-		code = add_engine(core, &nd_homa_ops, homa_given ? homa_given : &homa,
-				  homa_given ? homa_given->mss_bytes : 0, error);
+		code = add_engine(core, &nd_homa_ops, &homa, homa_given ? homa.mss_bytes : 0,
+				  error);
 	return code;
 }
 

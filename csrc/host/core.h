@@ -204,6 +204,8 @@ bool nd_core_deliver_events(struct nd_core *core);
  */
 int nd_core_attach(struct nd_core *core, int connection);
 void nd_core_detach(struct nd_core *core, uint32_t app, nd_ns now);
+/* The longest message that an application's receive region can hold: its largest block. */
+uint32_t nd_core_longest_message(const struct nd_core *core);
 void nd_core_answer_service(struct nd_core *core);
 void nd_core_check_apps(struct nd_core *core, nd_ns now);
 /* True for one whose commands wait because it does not take its events. */

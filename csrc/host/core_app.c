@@ -192,6 +192,14 @@ static struct nd_channel_layout layout_of(const struct nd_stack_channel_config *
 	};
 }
 
+uint32_t nd_core_longest_message(const struct nd_core *core)
+{
+	uint32_t bytes = layout_of(&core->config.channel).receive_bytes;
+	uint32_t above = nd_power_of_two_u32(bytes);
+
+	return above == bytes ? above : above / 2;
+}
+
 static int watch(struct nd_core *core, int fd, uint32_t what)
 {
 	struct epoll_event event = { .events = what };

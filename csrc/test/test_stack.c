@@ -86,6 +86,32 @@ TEST(nd_stack_submit__says_what_was_refused)
 	close_pair(&pair);
 }
 
+/* What no application's receive region can hold is refused, not put off for ever. */
+TEST(nd_stack_submit__refuses_what_cannot_be_received)
+{
+	struct nd_stack_config config = config_of("test-stack-longest", 0, false);
+	uint32_t bytes = 64 * 1024 + 1;
+	struct nd_stack *stack;
+	uint8_t *buffer;
+
+	config.channel.receive_bytes = 100 * 1024; /* its largest block has 64 KiB */
+	stack = open_stack(&config);
+	buffer = nd_stack_buffer(stack, bytes);
+	for (uint32_t longer = 0; longer <= 1; longer++) {
+		submit(stack, ND_PROTO_HOMA,
+		       (struct nd_command){ .kind = ND_COMMAND_REQUEST,
+					    .peer = resolve(stack, addresses[0][1]),
+					    .port = SERVICE,
+					    .payload = buffer,
+					    .bytes = bytes - 1 + longer });
+		if (longer)
+			CHECK_EQ(expect(stack, ND_EVENT_FAILED).error, -EMSGSIZE);
+		else
+			expect(stack, ND_EVENT_OPENED);
+	}
+	nd_stack_close(stack);
+}
+
 /* A handle is an address and back again. */
 TEST(nd_stack_submit__names_peers)
 {
