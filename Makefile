@@ -7,7 +7,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-sanitize test-python test-timed reproduce-quick \
-	demo swarm fuzz bench bench-check bench-fast bench-kill bench-sim bench-netns lint clean
+	demo swarm fuzz bench bench-check bench-calls bench-fast bench-kill bench-sim bench-netns \
+	lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -109,6 +110,11 @@ KILLS ?= 50
 bench-kill: dev ## Kill -9 of applications, host service and switchd at load, KILLS times each
 	NDPSTACK_KILLS=$(KILLS) NDPSTACK_TIMED=1 $(BIN)/pytest -v -k kill tests/netns/test_host.py \
 		tests/netns/test_switch_kill.py
+
+CALLS ?= 1000000
+bench-calls: dev ## Memory that stays flat over CALLS requests from Python
+	NDPSTACK_CALLS=$(CALLS) $(BIN)/pytest -v -o timeout=0 -o faulthandler_timeout=0 \
+		tests/api/test_process.py -k flat
 
 bench-sim: build-gcc dev ## Packet-hops a second of the simulator, memory, what Python adds
 	ninja -C build-gcc csrc/bench_sim
