@@ -202,10 +202,10 @@ class Replay:
         """Cables that go down or come up, by time."""
         changes = []
         for link in self.scenario.link:
-            if link.state is None or self.world != "netns":
+            if link.state is None:
                 raise UserError(
                     f"the cable between {link.between[0]!r} and {link.between[1]!r} changes: on "
-                    "netns cables can go down and come up, other changes need --on sim"
+                    "real stacks cables can go down and come up, other changes need --on sim"
                 )
             changes.append(_LinkChange(link.at // 1000, link.between, link.state == "up"))
         return sorted(changes)

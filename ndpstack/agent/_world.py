@@ -103,8 +103,10 @@ class World:
 
     def set_link(self, a: str, b: str, *, up: bool) -> None:
         """Takes a cable away, or puts it back."""
-        assert self.lab is not None
-        self.lab.set_link(a, b, up=up)
+        if self.lab is not None:
+            self.lab.set_link(a, b, up=up)
+        else:
+            self.fabric.set_link(a, b, up=up)
 
     def conditions(self) -> dict[str, str]:
         """What the run was measured on."""

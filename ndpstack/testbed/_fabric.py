@@ -110,6 +110,21 @@ class Fabric:
                 )
             time.sleep(0.01)
 
+    def set_link(self, a: str, b: str, *, up: bool) -> None:
+        """Takes a cable without interfaces away, or puts it back: its switches' ports."""
+        plan = self._drawing.plan
+        switches = {node.name for node in plan.switches}
+        value = "true" if up else "false"
+        items = [
+            f"switch.{node}.port.{port}.enabled={value}"
+            for node, other in ((a, b), (b, a))
+            if node in switches
+            for port, neighbour in plan.ports(node)
+            if neighbour == other
+        ]
+        if self._daemon is not None and items:
+            self._daemon.call("set", items=items)
+
     def queue_counters(self, ports: int) -> tuple[list[str], NDArray[np.uint64]]:
         """Names, and a row for each port as the simulator numbers them."""
         names = counter_names(lib.nd_queue_counters_table)

@@ -90,14 +90,14 @@ def test_kernel_tcp_carries_the_same_flows() -> None:
     assert "cubic" in replay.conditions["kernel TCP"]
 
 
-@needs_root
-def test_a_link_that_goes_down_loses_no_message() -> None:
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_link_that_goes_down_loses_no_message(world: str) -> None:
     """E-X04: what was on the cable is sent again another way."""
     down = scenario(
         "traffic.0.size=200KB",
         text=SCENARIO + '[[link]]\nbetween = ["edge 1", "agg 0"]\nat = "20ms"\nstate = "down"\n',
     )
-    replay = Replay(down, "netns")
+    replay = Replay(down, world)
     assert replay.run() is Status.DONE, replay.error
     assert summarise(replay).finished == 9
 
