@@ -17,6 +17,9 @@
  * 4. Hosts hand a packet to the NIC as late as possible: while the bytes not yet sent, the new
  *    packet included, stay within nic_packets full ones. 1 is the ideal NIC of the papers'
  *    simulators, 2 is what Homa's section 4 asks of real ones.
+ * 5. A transmission is found out about when it matters, not when it begins (see port.h). Counters
+ *    and depths of a run that is stopped in the middle may lack what ports began to send within
+ *    the last propagation delay; a run that goes on is the same as one that never stopped.
  */
 #ifndef ND_SIM_SIM_H
 #define ND_SIM_SIM_H
