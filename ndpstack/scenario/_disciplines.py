@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ndpstack._core import ffi, lib
 from ndpstack.scenario._decode import Place, suggest
+from ndpstack.scenario._schema import Queue
 from ndpstack.scenario._settings import apply, check_names
 
 if TYPE_CHECKING:
     from ndpstack._core import Struct, nd_queue_ops
-    from ndpstack.scenario._schema import Queue
 
 DEFAULT_PACKETS = 8
 """Data packets of an ndp queue when the scenario does not say."""
@@ -130,11 +131,98 @@ DISCIPLINES: Mapping[str, Discipline] = {
 }
 
 
-def discipline(table: Queue, place: Place) -> Discipline:
+FAIR = "fair"
+FAIR_ROUND_BYTES = 64 * 1024
+"""Served a round of a fair queue, both children together."""
+FAIR_SHARE_MIN, FAIR_SHARE_MAX = 25_000, 975_000
+"""Of a million, for NDP: with less, one full packet is more than a round's part."""
+
+_CHILDREN: WeakKeyDictionary[Struct, tuple[Struct, Struct]] = WeakKeyDictionary()
+"""What the config of a fair queue points to lives as long as that config."""
+
+
+@dataclass(frozen=True)
+class Fair:
+    """Two disciplines side by side: NDP's packets, and all others (R-NSW-14)."""
+
+    ndp: Discipline
+    others: Discipline
+
+    ops = lib.nd_queue_find(FAIR.encode())
+    struct = "nd_fair_config"
+
+    def configure(
+        self, table: Queue, packet_bytes: int, place: Place, *, last_hop: bool = False
+    ) -> Struct:
+        """The config that a scenario's table describes; as of a single discipline."""
+        config = ffi.new("struct nd_fair_config *")
+        parts = fair_parts(table)
+        made = tuple(
+            found.configure(part, packet_bytes, place / key, last_hop=last_hop)
+            for found, (key, part) in zip((self.ndp, self.others), parts.items(), strict=True)
+        )
+        share = FAIR_ROUND_BYTES * fair_share(table) // 10**6
+        for child, found, inner, quantum in zip(
+            config.child,
+            (self.ndp, self.others),
+            made,
+            (share, FAIR_ROUND_BYTES - share),
+            strict=True,
+        ):
+            child.ops, child.config, child.quantum_bytes = found.ops, inner, quantum
+        for protocol in range(lib.ND_PROTO_COUNT):
+            config.child_of[protocol] = protocol != lib.ND_PROTO_NDP
+        _CHILDREN[config] = (made[0], made[1])
+        return config
+
+
+def fair_parts(table: Queue) -> dict[str, Queue]:
+    """The two tables of a fair one, by their keys."""
+    return {
+        "ndp": table.ndp or Queue(),
+        "others": table.others or Queue(discipline="droptail"),
+    }
+
+
+def fair_share(table: Queue) -> int:
+    """NDP's share of the link, in millionths."""
+    return 500_000 if table.ndp_share is None else table.ndp_share
+
+
+def discipline(table: Queue, place: Place) -> Discipline | Fair:
     """The discipline that the table names; refuses unknown names, presets and settings."""
+    if table.discipline == FAIR:
+        return _fair(table, place)
+    for name, value in (
+        ("ndp", table.ndp),
+        ("others", table.others),
+        ("ndp-share", table.ndp_share),
+    ):
+        if value is not None:
+            (place / name).fail('belongs to discipline = "fair"')
+    return single(table, place)
+
+
+def _fair(table: Queue, place: Place) -> Fair:
+    if table.settings or table.preset is not None:
+        place.fail("settings of fair stand in its `ndp` and `others`")
+    if not FAIR_SHARE_MIN <= fair_share(table) <= FAIR_SHARE_MAX:
+        (place / "ndp-share").fail("must be 2.5% to 97.5%")
+    parts = fair_parts(table)
+    for key, part in parts.items():
+        if part.discipline == FAIR:
+            (place / key).fail("fair within fair is not possible; name any other discipline")
+        if part.phantom is not None:
+            (place / key / "phantom").fail("belongs to the port: write it beside `discipline`")
+    ndp, others = (single(part, place / key) for key, part in parts.items())
+    return Fair(ndp, others)
+
+
+def single(table: Queue, place: Place) -> Discipline:
+    """A discipline that is not made of others."""
     known = list(DISCIPLINES)
     if table.discipline not in known:
-        hint = suggest(table.discipline, known, "there are")
+        hint = suggest(table.discipline, [*known, FAIR], "there are")
         (place / "discipline").fail(f"{table.discipline!r} is not one of them; {hint}")
     found = DISCIPLINES[table.discipline]
     if table.preset is not None and table.preset not in found.presets:

@@ -146,11 +146,19 @@ class Queue:
     """The discipline of an output port and its settings, which are keys of this table."""
 
     discipline: str = "ndp"
-    """droptail, ecn, ndp, cut-payload, strict or pfabric."""
+    """droptail, ecn, ndp, cut-payload, strict, pfabric; or fair, for `ndp` and `others` side by
+    side."""
     preset: str | None = None
     """Where the settings start from; for ndp: paper, netfpga or p4."""
     phantom: Phantom | None = None
     """Phantom queue behind it; none when left out."""
+    ndp: Queue | None = None
+    """fair only: the discipline of NDP packets; ndp when left out."""
+    others: Queue | None = None
+    """fair only: the discipline of all other packets; droptail when left out."""
+    ndp_share: PartsPerMillion | None = None
+    """fair only: the share of the link that NDP gets while both have packets; half when left
+    out."""
     settings: Settings = field(default_factory=dict)
     """All other keys: fields of the discipline's config."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
 from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import discipline
+from ndpstack.scenario._disciplines import FAIR_ROUND_BYTES, single
 from ndpstack.scenario._schema import Queue
 from ndpstack.scenario._settings import written
 from ndpstack.switch._config import QueueConfig
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 PACKET_BYTES = 1538
 """Wire bytes of a full packet at an MTU of 1500."""
-
-FAIR_ROUND_BYTES = 64 * 1024
-"""Served a round of a fair queue, both children together."""
 
 _MAKERS: Mapping[str, Callable[[object], Struct]] = {
     "droptail": lambda init: ffi.new("struct nd_droptail_config *", init),
@@ -49,7 +46,7 @@ def queue(
     """
     table = Queue(discipline=name, preset=preset, settings=settings)
     place = Place("queue")
-    found = discipline(table, place)
+    found = single(table, place)
     config = found.configure(table, packet_bytes, place)
     return QueueConfig(discipline=name.replace("-", "_"), settings=written(config, found.struct))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._priority import LEVEL
 from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import discipline
+from ndpstack.scenario._disciplines import FAIR, fair_parts, fair_share, single
 from ndpstack.scenario._protocols import protocol
 from ndpstack.scenario._schema import Queue
 from ndpstack.scenario._settings import spelled
@@ -145,13 +145,20 @@ class _Writer:
         """The name of the discipline of ports like this one."""
         name = leads_to.tier if leads_to.tier in self._tiers else "fabric"
         if name not in self._profiles:
-            found = discipline(queue, _PLACE)
-            config = found.configure(queue, self._packet_bytes(), _PLACE)
-            settings = spelled(config, found.struct)
-            settings.pop("last_hop", None)  # The port's role says it.
-            dashed = {key.replace("_", "-"): value for key, value in settings.items()}
-            self._profiles[name] = {"discipline": queue.discipline, **dashed}
+            self._profiles[name] = self._profile_table(queue)
         return name
+
+    def _profile_table(self, queue: Queue) -> Table:
+        if queue.discipline == FAIR:
+            parts = {key: self._profile_table(part) for key, part in fair_parts(queue).items()}
+            share = f"{fair_share(queue)}ppm"
+            return {"discipline": FAIR, **parts, "ndp-share": share}
+        found = single(queue, _PLACE)
+        config = found.configure(queue, self._packet_bytes(), _PLACE)
+        settings = spelled(config, found.struct)
+        settings.pop("last_hop", None)  # The port's role says it.
+        dashed = {key.replace("_", "-"): value for key, value in settings.items()}
+        return {"discipline": queue.discipline, **dashed}
 
     def _packet_bytes(self) -> int:
         place, rate = Place("scenario"), self._scenario.topology.rate

@@ -82,6 +82,22 @@ def test_a_mistake_is_named_by_file_key_and_remedy(old: str, new: str, message: 
     assert str(caught.value).startswith("test.toml: ")
 
 
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('{discipline="fair", limit="9KB"}', r"settings of fair stand in its `ndp` and `others`"),
+        ('{discipline="fair", ndp-share="1%"}', r"ndp-share: must be 2.5% to 97.5%"),
+        ('{discipline="fair", ndp={discipline="fair"}}', r"queue.ndp: fair within fair"),
+        ('{discipline="fair", others={discipline="ecm"}}', r"others.discipline: .*mean 'ecn'"),
+        ('{discipline="fair", others={phantom={}}}', r"others.phantom: belongs to the port"),
+        ('{discipline="ndp", ndp-share="50%"}', r'ndp-share: belongs to discipline = "fair"'),
+    ],
+)
+def test_two_disciplines_side_by_side_are_checked(table: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_scenario(BASE, "test.toml", overrides=[f"switch.queue={table}"])
+
+
 def test_what_is_no_toml_is_refused() -> None:
     with pytest.raises(UserError, match=r"x\.toml: not TOML"):
         parse_scenario("seed = ", "x.toml")

@@ -266,3 +266,63 @@ def test_traffic_repeats_and_is_drawn_anew_each_time() -> None:
         small("traffic.0.repeat=3")
     with pytest.raises(UserError, match="0 times are none"):
         small("traffic.0.repeat=0")
+
+
+FAIR = """
+duration = "4ms"
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10Gbit"
+[switch.queue]
+discipline = "fair"
+[transport.ndp]
+preset = "paper"
+[transport.blast]
+[[traffic]]
+transport = "ndp"
+kind = "flow"
+size = "endless"
+source = 1
+target = 0
+[[traffic]]
+transport = "blast"
+kind = "flow"
+size = "endless"
+source = 2
+target = 0
+"""
+
+
+@pytest.mark.parametrize(("share", "ndp"), [(None, 0.5), ("75%", 0.75), ("10%", 0.1)])
+def test_ndp_has_its_share_beside_traffic_that_nothing_slows_down(
+    share: str | None, ndp: float
+) -> None:
+    """R-NSW-14: two disciplines, each with its own packets, share a link by bytes."""
+    overrides = [] if share is None else [f"switch.queue.ndp-share={share}"]
+    simulation = Simulation(parse_scenario(FAIR, overrides=overrides))
+    gc.collect()  # What the discipline points to must not be gone.
+    simulation.run("1ms")
+    before = simulation.rows["payload_bytes"].astype(np.float64)
+    simulation.run()
+    rates = (simulation.rows["payload_bytes"] - before) * 8 / 3e-3 / 10e9
+    assert rates[0] == pytest.approx(ndp, abs=0.02)
+    assert rates.sum() > 0.97
+    assert simulation.audit() is None
+
+
+def test_either_side_may_have_the_whole_link() -> None:
+    """R-NSW-14: what one does not use, the other has."""
+    for transport in ("ndp", "blast"):
+        simulation = Simulation(
+            parse_scenario(
+                FAIR,
+                overrides=[
+                    f'traffic=[{{transport="{transport}", kind="flow", size="endless", source=1, '
+                    "target=0}]",
+                    'switch.queue.others={discipline="ecn", limit="20pkt"}',
+                ],
+            )
+        )
+        simulation.run()
+        assert simulation.rows["payload_bytes"][0] * 8 / 4e-3 / 10e9 > 0.96

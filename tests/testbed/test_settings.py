@@ -73,6 +73,19 @@ def test_ports_have_the_disciplines_of_their_tiers() -> None:
     assert len({switch.base.seed for switch in plan.values()}) == len(plan)
 
 
+def test_disciplines_side_by_side_reach_the_switch() -> None:
+    """R-NSW-14: on real switches as in the simulator."""
+    fair = '{discipline="fair", ndp={data="9pkt"}, others={discipline="strict"}, ndp-share="25%"}'
+    plan = plan_of(parse_scenario(FABRIC, overrides=[f"switch.queue={fair}"]).scenario)
+    queue = plan["edge0"].ports["p2"].queue
+    assert queue.discipline == "fair"
+    assert [child.discipline for child in queue.children] == ["ndp", "strict"]
+    data = queue.children[0].settings["data"]
+    assert isinstance(data, dict)
+    assert data["packets"] == 9
+    assert queue.quanta[0] * 3 == queue.quanta[1]
+
+
 def test_forwarding_is_the_blueprints() -> None:
     scenario = parse_scenario(FABRIC).scenario
     drawing = blueprint(scenario)
