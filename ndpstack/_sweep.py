@@ -1,7 +1,8 @@
 """A scenario at many points: every combination of values, several seeds each, in processes.
 
 A point's outcome is one file, written when it is complete, so a sweep that was stopped goes on
-where it was. Any `concurrent.futures.Executor` can do the work, those of dask or ray included.
+where it was. Any `concurrent.futures.Executor` can do the work; dask's does it on many
+machines.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import itertools
 import json
 import os
 from concurrent.futures import Executor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ndpstack import __version__
@@ -20,12 +23,15 @@ from ndpstack.scenario import load_scenario
 from ndpstack.scenario._load import split_override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 Document = dict[str, object]
 
 POINTS_MAX = 100_000
+
+DASK_WAIT_S = 10
+"""A scheduler that does not answer within this is not there."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,27 @@ def run(
         for future in futures:
             future.cancel()
     return [outcome for outcome in outcomes.values() if outcome is not None]
+
+
+@contextmanager
+def dask_executor(scheduler: str) -> Iterator[Executor]:
+    """The workers of a dask cluster, which need this version of ndpstack and the scenario's files.
+
+    Raises:
+        UserError: dask is not installed, or nobody answers at that address.
+    """
+    try:
+        distributed = import_module("distributed")
+    except ImportError:
+        raise UserError(
+            "--dask needs dask; install it with: pip install 'ndpstack[dask]'"
+        ) from None
+    try:
+        client = distributed.Client(scheduler, timeout=DASK_WAIT_S)
+    except (OSError, ValueError) as error:
+        raise UserError(f"--dask {scheduler}: no scheduler there: {error}") from None
+    with client, client.get_executor(pure=False) as executor:
+        yield executor
 
 
 def metric(outcome: Document, path: Iterable[str]) -> float | None:

@@ -20,6 +20,8 @@ from ndpstack.scenario import load_scenario
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
 
     from ndpstack._sweep import Document, Point
     from ndpstack.cli._table import Cell
@@ -72,6 +74,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="processes (default: one a processor)",
     )
     parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="a dask scheduler, such as tcp://10.0.0.1:8786, whose workers run the points",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         required=True,
@@ -86,11 +93,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from ndpstack.report import dumps
 
     vary = [_sweep.Vary.parse(text) for text in arguments.vary]
-    points = _sweep.plan(arguments.scenario, arguments.set, vary, max(1, arguments.seeds))
+    points = _sweep.plan(_anywhere(arguments), arguments.set, vary, max(1, arguments.seeds))
     store = _sweep.Store(arguments.out, load_scenario(arguments.scenario).text)
-    # Spawned: a child must not inherit threads or open files of whoever calls this.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max(1, arguments.jobs), mp_context=context) as executor:
+    with _executor(arguments) as executor:
         outcomes = _sweep.run(points, store, executor, _progress)
     _write_csv(arguments.out / "summary.csv", points, outcomes)
     if arguments.json:
@@ -103,6 +108,21 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     whole = all(not _unfinished(outcome) for outcome in outcomes)
     return Exit.OK if whole else Exit.UNFINISHED
+
+
+def _executor(arguments: argparse.Namespace) -> AbstractContextManager[Executor]:
+    """Who runs the points: workers of a dask cluster, or processes here."""
+    if arguments.dask is not None:
+        return _sweep.dask_executor(arguments.dask)
+    # Spawned: a child must not inherit threads or open files of whoever calls this.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(max(1, arguments.jobs), mp_context=context)
+
+
+def _anywhere(arguments: argparse.Namespace) -> str:
+    """The scenario as a worker finds it, which runs in another folder."""
+    file = Path(arguments.scenario)
+    return str(file.resolve() if file.is_file() else file)
 
 
 def _progress(done: int, points: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -130,3 +131,41 @@ def test_the_command_writes_a_summary(
     assert float(rows[0]["p99 FCT [us]"]) < float(rows[1]["p99 FCT [us]"])
     assert main([*words, "--json"]) == Exit.OK
     assert len(json.loads(capsys.readouterr().out)) == 2
+
+
+def test_dask_workers_run_the_points(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra: ndpstack[dask]")
+    points = ["--vary", "topology.hosts=3,4", "--json"]
+    words = ["sweep", scenario, *points, "--out", str(tmp_path / "dask")]
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        assert main([*words, "--dask", cluster.scheduler_address]) == Exit.OK
+    remote = json.loads(capsys.readouterr().out)
+    assert main(["sweep", scenario, *points, "--out", str(tmp_path / "here"), "--jobs", "1"]) == 0
+    assert [outcome["result"] for outcome in json.loads(capsys.readouterr().out)] == [
+        outcome["result"] for outcome in remote
+    ]
+
+
+def test_nobody_answers_at_the_scheduler_s_address(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("distributed", reason="needs the extra: ndpstack[dask]")
+    monkeypatch.setattr(_sweep, "DASK_WAIT_S", 0.1)
+    caplog.set_level("CRITICAL")
+    with (
+        pytest.raises(UserError, match="no scheduler there"),
+        _sweep.dask_executor("tcp://127.0.0.1:1"),
+    ):
+        pass
+    words = ["sweep", scenario, "--vary", "seed=1", "--out", str(tmp_path)]
+    assert main([*words, "--dask", "nonsense://"]) == Exit.USAGE
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UserError, match="ndpstack\\[dask\\]"), _sweep.dask_executor("tcp://a:1"):
+        pass
