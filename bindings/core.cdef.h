@@ -45,19 +45,19 @@ enum {
 };
 
 struct nd_ndp_header {
-	uint32_t connection;
-	uint32_t sequence;
 	union {
 		uint32_t pull;
 		struct {
-			uint16_t service;
 			uint16_t base;
+			uint16_t service;
 		};
 	};
-	uint32_t message_bytes;
+	uint32_t sequence;
 	uint32_t offset;
-	uint16_t message;
+	uint32_t message_bytes;
+	uint32_t connection;
 	uint16_t backlog;
+	uint16_t message;
 };
 
 enum nd_homa_type {
@@ -67,16 +67,16 @@ enum nd_homa_type {
 
 struct nd_homa_header {
 	uint64_t sender_id;
-	uint16_t source_port;
 	uint16_t target_port;
+	uint16_t source_port;
 	uint16_t cutoff_version;
 	uint8_t retransmit;
 	uint8_t speaker;
 	uint8_t note;
 	uint8_t level;
+	uint32_t length;
 	uint32_t message_bytes;
 	uint32_t offset;
-	uint32_t length;
 	uint16_t ack_count;
 	uint16_t ack_ports[5];
 	union {

@@ -43,12 +43,24 @@ ND_INLINE uint32_t nd_crc32c_add_36(uint32_t before, const uint8_t *at, bool ins
 
 	if (!instruction)
 		return nd_crc32c_add_table(before, at, 36);
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < 32; i += 8) {
 		memcpy(&word, at + i, sizeof(word));
 		ND_CRC32C_STEP(crc, word);
 	}
 	memcpy(&half, at + 32, sizeof(half));
 	ND_CRC32C_STEP_HALF(crc, half);
+	return ~(uint32_t)crc;
+}
+
+/* The same for one word in memory order. */
+ND_INLINE uint32_t nd_crc32c_of_u64(uint64_t word, bool instruction)
+{
+	uint64_t crc = UINT32_MAX;
+
+	if (!instruction)
+		return nd_crc32c_add_table(0, &word, sizeof(word));
+	ND_CRC32C_STEP(crc, word);
 	return ~(uint32_t)crc;
 }
 

@@ -21,36 +21,40 @@ static uint8_t payload[1408], frame[2048];
 static uint32_t bytes;
 static volatile uint32_t sink;
 
-static void encode(uint32_t i)
+static void encode(uint32_t count)
 {
-	sent.path = (uint16_t)i;
-	sink = nd_frame_encode(&template, &sent, frame, sizeof(frame));
+	for (uint32_t i = 0; i < count; i++) {
+		sent.path = (uint16_t)i;
+		sink = nd_frame_encode(&template, &sent, frame, sizeof(frame));
+	}
 }
 
-static void decode(uint32_t i)
+static void decode(uint32_t count)
 {
-	(void)i;
-	sink = nd_frame_decode(&config, frame, bytes, &got, &packet);
+	for (uint32_t i = 0; i < count; i++)
+		sink = nd_frame_decode(&config, frame, bytes, &got, &packet);
 }
 
-static void trim(uint32_t i)
+static void trim(uint32_t count)
 {
 	static const struct nd_frame_trim how = { .dscp = 43, .location = ND_NDP_TRIM_FABRIC };
 	static uint8_t copy[2048];
 
-	(void)i;
-	memcpy(copy, frame, 128);
-	sink = nd_frame_trim(&config, copy, bytes, &how);
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(copy, frame, 128);
+		sink = nd_frame_trim(&config, copy, bytes, &how);
+	}
 }
 
-static void bounce(uint32_t i)
+static void bounce(uint32_t count)
 {
 	static const struct nd_frame_trim how = { .dscp = 43, .location = ND_NDP_TRIM_FABRIC };
 	static uint8_t copy[2048];
 
-	(void)i;
-	memcpy(copy, frame, 128);
-	sink = nd_frame_bounce(&config, copy, bytes, &how);
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(copy, frame, 128);
+		sink = nd_frame_bounce(&config, copy, bytes, &how);
+	}
 }
 
 static void set_up(const char *name)
@@ -81,7 +85,6 @@ int main(int argc, char **argv)
 	      strncmp(argv[1], "decode", 6) == 0 ? decode :
 	      strcmp(argv[1], "trim") == 0	 ? trim : bounce;
 	set_up(argv[1]);
-	for (uint32_t i = 0; i < count; i++)
-		run(i);
+	run(count);
 	return packet.protocol == ND_PROTO_OTHER && run == decode && count;
 }

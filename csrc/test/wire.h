@@ -176,7 +176,7 @@ static inline bool wire_same(const struct nd_packet *a, const struct nd_packet *
 	if (a->protocol == ND_PROTO_NDP)
 		return WIRE_SAME(a, b, ndp, ndp);
 	return WIRE_SAME(a, b, homa.sender_id, homa.level) &&
-	       WIRE_SAME(a, b, homa.message_bytes, homa.ack_ports) &&
+	       WIRE_SAME(a, b, homa.length, homa.ack_ports) &&
 	       WIRE_SAME(a, b, homa.ack_ids, homa.ack_ids);
 }
 

@@ -96,12 +96,15 @@ struct nd_frame_around {
 	uint32_t check_seed;        /* of NDP's header check */
 	uint16_t port_first;
 	uint16_t port_count;
-	uint8_t network_at;
-	uint8_t transport_at;
-	uint8_t message_at;
-	bool v4;
-	bool tagged;
-	bool udp;
+	struct nd_frame_shape {
+		uint8_t network_at;
+		uint8_t transport_at;
+		uint8_t message_at;
+		bool v4;
+		bool tagged;
+		bool udp;
+	} shape;
+	uint8_t usual; /* enum nd_layout_kind: the code for it knows the shape */
 	bool checksum; /* fill in Homa's */
 };
 

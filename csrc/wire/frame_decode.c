@@ -74,20 +74,24 @@ ND_INLINE uint16_t flow_of(uint64_t id, const uint8_t *addresses, uint32_t versi
 }
 
 ND_INLINE enum nd_wire_error decode_ndp(const struct nd_frame_config *config, const uint8_t *in,
-					const struct nd_layout *layout, bool instruction,
+					const struct nd_layout *layout, bool usual,
 					struct nd_packet *packet)
 {
 	const uint8_t *header = in + layout->message_at;
 	const uint8_t *addresses = addresses_in(in + layout->ip_at, layout->ip.version == 4);
-	uint32_t seed = layout->ip.version == 4 ? 0 : nd_ndp_check_seed(addresses);
+	uint32_t seed = layout->ip.version == 4 ? 0 : nd_ndp_check_seed_by(addresses, usual);
 	uint32_t dscp = layout->ip.traffic_class >> ND_IP_DSCP_SHIFT;
+	uint32_t bytes = layout->end - layout->message_at;
 	enum nd_wire_error error;
 
-	error = nd_ndp_take(header, layout->end - layout->message_at, seed, instruction, packet);
+	if (usual)
+		error = nd_ndp_take_plain(header, bytes, seed, true, packet);
+	else
+		error = nd_ndp_decode(header, bytes, seed, packet);
 	if (ND_UNLIKELY(error != ND_WIRE_OK))
 		return error;
 	packet->flow = flow_of(packet->ndp.connection, addresses, layout->ip.version);
-	if (packet->marks & ND_MARK_TRIMMED) {
+	if (ND_UNLIKELY(packet->marks & ND_MARK_TRIMMED)) {
 		packet->header_bytes = packet->wire_bytes;
 		if (dscp == config->dscp_trimmed_last_hop && !nd_ndp_trim_of(header))
 			packet->marks |= ND_MARK_LAST_HOP;
@@ -180,10 +184,10 @@ static ND_NOINLINE enum nd_wire_error verify(const struct nd_frame_config *confi
 	return decode_failed(config, in, bytes, packet, ND_WIRE_homa_checksum);
 }
 
-/* Once the layout is known. */
+/* Once the layout is known. Usual: as decode_usual() has found it. */
 ND_INLINE enum nd_wire_error decode_ours(const struct nd_frame_config *config, const uint8_t *in,
 					 uint32_t bytes, const struct nd_layout *layout,
-					 bool instruction, struct nd_frame_peer *peer,
+					 bool usual, struct nd_frame_peer *peer,
 					 struct nd_packet *packet)
 {
 	enum nd_wire_error error;
@@ -192,7 +196,7 @@ ND_INLINE enum nd_wire_error decode_ours(const struct nd_frame_config *config, c
 		return decode_failed(config, in, bytes, packet, ND_WIRE_eth_oversize);
 	decode_common(config, in, bytes, layout, packet);
 	if (layout->protocol == ND_PROTO_NDP)
-		error = decode_ndp(config, in, layout, instruction, packet);
+		error = decode_ndp(config, in, layout, usual, packet);
 	else
 		error = decode_homa(config, in, layout, packet);
 	if (ND_UNLIKELY(error != ND_WIRE_OK))
@@ -214,37 +218,55 @@ static ND_NOINLINE enum nd_wire_error decode_any(const struct nd_frame_config *c
 	enum nd_wire_error error = nd_layout_read(config, in, bytes, &layout);
 
 	if (error == ND_WIRE_OK && layout.protocol != ND_PROTO_OTHER)
-		return decode_ours(config, in, bytes, &layout, ND_CRC32C_INSTRUCTION, peer, packet);
+		return decode_ours(config, in, bytes, &layout, false, peer, packet);
 	decode_other(config, in, bytes, &layout, packet);
 	return error;
 }
 
-/* Homa straight above IPv4. */
-static ND_NOINLINE enum nd_wire_error decode_usual_homa(const struct nd_frame_config *config,
-							const uint8_t *in, uint32_t bytes,
-							struct nd_frame_peer *peer,
-							struct nd_packet *packet)
+/* A frame of a usual kind; where the CPU checks headers by an instruction. */
+ND_INLINE enum nd_wire_error decode_usual(const struct nd_frame_config *config, const uint8_t *in,
+					  uint32_t bytes, enum nd_layout_kind kind,
+					  struct nd_frame_peer *peer, struct nd_packet *packet)
 {
 	struct nd_layout layout;
 
-	if (ND_UNLIKELY(!nd_layout_read_usual(config, in, bytes, ND_PROTO_HOMA, &layout)))
+	if (ND_UNLIKELY(!nd_layout_read_usual(config, in, bytes, kind, &layout)))
+		return decode_any(config, in, bytes, peer, packet);
+	if (kind != ND_LAYOUT_HOMA4 && ND_UNLIKELY(!nd_ndp_is_plain(in + layout.message_at)))
 		return decode_any(config, in, bytes, peer, packet);
 	return decode_ours(config, in, bytes, &layout, true, peer, packet);
+}
+
+static ND_NOINLINE enum nd_wire_error decode_homa4(const struct nd_frame_config *config,
+						   const uint8_t *in, uint32_t bytes,
+						   struct nd_frame_peer *peer,
+						   struct nd_packet *packet)
+{
+	return decode_usual(config, in, bytes, ND_LAYOUT_HOMA4, peer, packet);
+}
+
+static ND_NOINLINE enum nd_wire_error decode_ndp6(const struct nd_frame_config *config,
+						  const uint8_t *in, uint32_t bytes,
+						  struct nd_frame_peer *peer,
+						  struct nd_packet *packet)
+{
+	return decode_usual(config, in, bytes, ND_LAYOUT_NDP6, peer, packet);
 }
 
 enum nd_wire_error nd_frame_decode(const struct nd_frame_config *config, const uint8_t *in,
 				   uint32_t bytes, struct nd_frame_peer *peer,
 				   struct nd_packet *packet)
 {
-	struct nd_layout layout;
+	enum nd_layout_kind kind =
+		ND_LIKELY(ND_CRC32C_INSTRUCTION) ? nd_layout_kind_of(in, bytes) : ND_LAYOUT_ANY;
 
-	if (ND_UNLIKELY(!nd_layout_is_usual(in, bytes) || !ND_CRC32C_INSTRUCTION))
-		return decode_any(config, in, bytes, peer, packet);
-	if (in[ND_ETH_BYTES + ND_IPV4_PROTOCOL_AT] == ND_HOMA_PROTOCOL)
-		return decode_usual_homa(config, in, bytes, peer, packet);
-	if (ND_UNLIKELY(!nd_layout_read_usual(config, in, bytes, ND_PROTO_NDP, &layout)))
-		return decode_any(config, in, bytes, peer, packet);
-	return decode_ours(config, in, bytes, &layout, true, peer, packet);
+	if (ND_LIKELY(kind == ND_LAYOUT_NDP4))
+		return decode_usual(config, in, bytes, ND_LAYOUT_NDP4, peer, packet);
+	if (kind == ND_LAYOUT_HOMA4)
+		return decode_homa4(config, in, bytes, peer, packet);
+	if (kind == ND_LAYOUT_NDP6)
+		return decode_ndp6(config, in, bytes, peer, packet);
+	return decode_any(config, in, bytes, peer, packet);
 }
 
 uint32_t nd_frame_message_at(const struct nd_frame_config *config, const uint8_t *in,

@@ -84,54 +84,94 @@ ND_INLINE enum nd_wire_error nd_layout_read(const struct nd_frame_config *config
 	return ND_WIRE_OK;
 }
 
-/* True for a frame without tag that begins as IPv4 without options, and has room for ours. */
-ND_INLINE bool nd_layout_is_usual(const uint8_t *in, uint32_t bytes)
+/* Kinds of frames that speed is about: no tag, no options, the message straight behind. */
+enum nd_layout_kind {
+	ND_LAYOUT_ANY,  /* all others */
+	ND_LAYOUT_NDP4, /* NDP over IPv4 */
+	ND_LAYOUT_NDP6,
+	ND_LAYOUT_HOMA4, /* Homa over IPv4, not inside UDP */
+};
+
+/* By Ethernet type, version and protocol alone, with room for IP header and the longest message. */
+ND_INLINE enum nd_layout_kind nd_layout_kind_of(const uint8_t *in, uint32_t bytes)
 {
-	return bytes >= ND_ETH_BYTES + ND_IPV4_BYTES + ND_HOMA_COMMON_BYTES &&
-	       (nd_get_u32(in + ND_ETH_TYPE_AT) & 0xffffff00) ==
-		       ((uint32_t)ND_ETH_TYPE_IPV4 << 16 | 0x4500);
+	uint32_t start;
+
+	if (ND_UNLIKELY(bytes < ND_ETH_BYTES + ND_IPV4_BYTES + ND_HOMA_COMMON_BYTES))
+		return ND_LAYOUT_ANY;
+	memcpy(&start, in + ND_ETH_TYPE_AT, sizeof(start));
+	if (ND_LIKELY((start & htobe32(0xffffff00)) ==
+		      htobe32((uint32_t)ND_ETH_TYPE_IPV4 << 16 | 0x4500))) {
+		uint8_t protocol = in[ND_ETH_BYTES + ND_IPV4_PROTOCOL_AT];
+
+		if (ND_LIKELY(protocol == ND_UDP_PROTOCOL))
+			return ND_LAYOUT_NDP4;
+		return protocol == ND_HOMA_PROTOCOL ? ND_LAYOUT_HOMA4 : ND_LAYOUT_ANY;
+	}
+	if ((start & htobe32(0xfffff000)) ==
+		    htobe32((uint32_t)ND_ETH_TYPE_IPV6 << 16 | 0x6000) &&
+	    in[ND_ETH_BYTES + ND_IPV6_PROTOCOL_AT] == ND_UDP_PROTOCOL)
+		return ND_LAYOUT_NDP6;
+	return ND_LAYOUT_ANY;
+}
+
+/* Of a usual frame: where the message begins. */
+ND_INLINE uint32_t nd_layout_usual_at(enum nd_layout_kind kind)
+{
+	return ND_ETH_BYTES + (kind == ND_LAYOUT_NDP6 ? ND_IPV6_BYTES : ND_IPV4_BYTES) +
+	       (kind == ND_LAYOUT_HOMA4 ? 0 : ND_UDP_BYTES);
 }
 
 /*
- * nd_layout_read() for the frames that speed is about: usual as above and, by the caller's word, of
- * the protocol: NDP, or Homa that is not inside UDP. False when it is not or when there is anything
- * to say about it. The layout is constants but for `end` and stays in registers, which halves what
- * decoding costs.
+ * nd_layout_read() for a usual kind, which is constant at the call. False when there is anything to
+ * say about the frame. The layout is constants but for class and `end` and stays in registers, which
+ * halves what decoding costs.
  */
 ND_INLINE bool nd_layout_read_usual(const struct nd_frame_config *config, const uint8_t *in,
-				    uint32_t bytes, uint8_t protocol, struct nd_layout *layout)
+				    uint32_t bytes, enum nd_layout_kind kind,
+				    struct nd_layout *layout)
 {
-	const uint32_t transport_at = ND_ETH_BYTES + ND_IPV4_BYTES;
-	const uint8_t *ip = in + ND_ETH_BYTES, *udp = in + transport_at;
-	bool ndp = protocol == ND_PROTO_NDP;
-	uint32_t total = nd_get_u16(ip + ND_IPV4_LENGTH_AT);
-	uint32_t length = nd_get_u16(udp + ND_UDP_LENGTH_AT);
+	const uint8_t *ip = in + ND_ETH_BYTES;
+	uint32_t message_at = nd_layout_usual_at(kind);
+	bool v4 = kind != ND_LAYOUT_NDP6, ndp = kind != ND_LAYOUT_HOMA4;
+	uint32_t message_min = ndp ? ND_NDP_HEADER_BYTES : ND_HOMA_COMMON_BYTES;
+	uint32_t ip_bytes = v4 ? ND_IPV4_BYTES : ND_IPV6_BYTES;
+	/* Of all that is behind the Ethernet header, by what IP says. */
+	uint32_t total = v4 ? nd_get_u16(ip + ND_IPV4_LENGTH_AT) :
+			      ip_bytes + nd_get_u16(ip + ND_IPV6_LENGTH_AT);
 
-	if (ND_UNLIKELY(total < ND_IPV4_BYTES || !nd_ipv4_checksum_holds(ip, ND_IPV4_BYTES) ||
-			nd_get_u16(ip + ND_IPV4_FRAGMENT_AT) & ND_IPV4_FRAGMENT_MASK))
+	if (v4 && ND_UNLIKELY(!nd_ipv4_checksum_holds(ip, ND_IPV4_BYTES) ||
+			      nd_ipv4_is_fragment(ip)))
 		return false;
-	if (ndp && ND_UNLIKELY(ip[ND_IPV4_PROTOCOL_AT] != ND_UDP_PROTOCOL ||
-			       total < ND_IPV4_BYTES + ND_UDP_BYTES || length < ND_UDP_BYTES ||
-			       nd_get_u16(udp + ND_UDP_TARGET_PORT_AT) != config->ndp_port))
+	if (ndp) {
+		const uint8_t *udp = ip + ip_bytes;
+
+		if (ND_UNLIKELY(nd_get_u16(udp + ND_UDP_TARGET_PORT_AT) != config->ndp_port ||
+				nd_get_u16(udp + ND_UDP_LENGTH_AT) + ip_bytes != total))
+			return false;
+	}
+	if (ND_UNLIKELY(ND_ETH_BYTES + total < message_at + message_min ||
+			bytes < message_at + message_min))
 		return false;
 	*layout = (struct nd_layout){
-		.eth = { .bytes = ND_ETH_BYTES, .type = ND_ETH_TYPE_IPV4, .vlan = ND_ETH_VLAN_NONE },
+		.eth = { .bytes = ND_ETH_BYTES,
+			 .type = v4 ? ND_ETH_TYPE_IPV4 : ND_ETH_TYPE_IPV6,
+			 .vlan = ND_ETH_VLAN_NONE },
 		.ip = {
-			.payload_bytes = total - ND_IPV4_BYTES,
-			.bytes = ND_IPV4_BYTES,
-			.version = 4,
-			.protocol = ip[ND_IPV4_PROTOCOL_AT],
-			.traffic_class = ip[ND_IPV4_CLASS_AT],
+			.payload_bytes = total - ip_bytes,
+			.bytes = (uint16_t)ip_bytes,
+			.version = v4 ? 4 : 6,
+			.protocol = ndp ? ND_UDP_PROTOCOL : ND_HOMA_PROTOCOL,
+			.traffic_class = v4 ? ip[ND_IPV4_CLASS_AT] :
+					      (uint8_t)(nd_get_u16(ip) >> ND_IPV6_CLASS_SHIFT),
 		},
 		.ip_at = ND_ETH_BYTES,
-		.message_at = transport_at + (ndp ? ND_UDP_BYTES : 0),
+		.message_at = message_at,
 		.end = bytes,
-		.protocol = protocol,
+		.protocol = ndp ? ND_PROTO_NDP : ND_PROTO_HOMA,
 		.udp = ndp,
 	};
 	nd_layout_end(layout, ND_ETH_BYTES, total);
-	if (ndp)
-		nd_layout_end(layout, transport_at, length);
 	return true;
 }
 

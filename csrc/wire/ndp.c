@@ -5,14 +5,9 @@
 #include "base/crc32c.h"
 #include "wire/ndp_codec.h"
 
-
 uint32_t nd_ndp_check_seed(const uint8_t addresses[32])
 {
-	uint64_t word[4];
-
-	memcpy(word, addresses, sizeof(word));
-	word[0] ^= word[1] ^ word[2] ^ word[3];
-	return nd_crc32c(word, sizeof(word[0]));
+	return nd_ndp_check_seed_by(addresses, ND_CRC32C_INSTRUCTION);
 }
 
 void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t payload_check,
@@ -25,7 +20,24 @@ void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t
 enum nd_wire_error nd_ndp_decode(const uint8_t *in, uint32_t bytes, uint32_t check_seed,
 				 struct nd_packet *packet)
 {
-	return nd_ndp_take(in, bytes, check_seed, ND_CRC32C_INSTRUCTION, packet);
+	uint64_t word;
+	uint32_t first, header_bytes;
+
+	if (bytes < ND_NDP_HEADER_BYTES)
+		return ND_WIRE_ndp_short;
+	word = nd_get_u64(in);
+	first = (uint32_t)(word >> 32);
+	if (first >> ND_NDP_VERSION_SHIFT != ND_NDP_VERSION)
+		return ND_WIRE_ndp_version;
+	if (!nd_ndp_check_holds(in, check_seed, ND_CRC32C_INSTRUCTION))
+		return ND_WIRE_ndp_header_check;
+	header_bytes = (first & 0xff) * 4;
+	if (header_bytes < ND_NDP_HEADER_BYTES)
+		return ND_WIRE_ndp_header_length;
+	if (first & ND_NDP_FIRST_BOUNCED)
+		packet->marks |= ND_MARK_BOUNCED;
+	return nd_ndp_take_rest(in, bytes, word, nd_min_u32(header_bytes, bytes),
+				nd_ndp_trim_of(in), packet);
 }
 
 bool nd_ndp_payload_holds(const uint8_t *in, const struct nd_packet *packet)

@@ -60,22 +60,31 @@ enum nd_ndp_close_reason {
 	ND_NDP_CLOSE_PROTOCOL = 4, /* the peer broke a rule or a limit */
 };
 
+/*
+ * In the order in which a little-endian machine moves two fields as one word: what shares a word on
+ * the wire is side by side, the wire's latter half first.
+ */
 struct nd_ndp_header {
-	uint32_t connection; /* chosen by the connecting host, unique there within time-wait */
-	uint32_t sequence;   /* DATA: packet number on the connection from 0; ACK, NACK: the
-			      * number answered. The offset from the first packet is the number. */
 	union {
 		uint32_t pull; /* PULL (ACK, NACK with FLAG_PULL): packets released so far */
-		struct {
-			uint16_t service;  /* DATA with SYN: port the peer listens on */
-			uint16_t base;     /* DATA: oldest number of ours not acknowledged,
-					    * modulo 2^16: who lacks an older one lost it */
+		struct {       /* DATA: pull's lower and upper half */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+			uint16_t service;
+			uint16_t base;
+#else
+			uint16_t base;     /* oldest number of ours not acknowledged, modulo
+					    * 2^16: who lacks an older one lost it */
+			uint16_t service;  /* with SYN: port the peer listens on */
+#endif
 		};
 	};
-	uint32_t message_bytes; /* length of the message this packet belongs to */
+	uint32_t sequence;   /* DATA: packet number on the connection from 0; ACK, NACK: the
+			      * number answered. The offset from the first packet is the number. */
 	uint32_t offset;        /* of the payload's first byte in the message */
-	uint16_t message;       /* message number on the connection, modulo 2^16 */
+	uint32_t message_bytes; /* length of the message this packet belongs to */
+	uint32_t connection; /* chosen by the connecting host, unique there within time-wait */
 	uint16_t backlog;       /* KiB the sender still has to send, rounded up, saturating */
+	uint16_t message;       /* message number on the connection, modulo 2^16 */
 };
 
 /* What the header check starts from over IPv6, given both addresses; over IPv4 it is 0. */
