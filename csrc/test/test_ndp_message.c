@@ -125,7 +125,7 @@ TEST(nd_ndp_incoming_store__without_memory_the_peer_waits)
 	CHECK_EQ(hand_drain(), 0);
 	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
 	CHECK_EQ(hand_event().kind, ND_EVENT_MESSAGE + 0);
-	event.id = nd_ndp_handle(hand, nd_ndp_connection_at(hand, 0));
+	event.id = nd_ndp_handle(nd_ndp_connection_at(hand, 0));
 	CHECK_EQ(hand_release(event.id, 0), 0);
 	CHECK_EQ(hand_release(event.id, 0), -ENOENT);
 	CHECK_EQ(hand_usage().pulls, 2);

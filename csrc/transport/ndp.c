@@ -106,6 +106,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	ndp->starved_head = ndp->starved_tail = ND_NONE;
 	ndp->event_head = ndp->event_tail = ND_NONE;
 	ndp->busy_since = ND_NEVER;
+	ndp->found_slot = ND_NONE;
 	for (uint32_t i = 0; i < ND_NDP_PRIORITIES; i++)
 		ndp->ready_head[i] = ndp->ready_tail[i] = ND_NONE;
 	for (uint32_t i = 0; i < ND_NDP_BLOCKED_BUCKETS; i++)
@@ -121,7 +122,8 @@ static bool transmit(void *endpoint, struct nd_packet *packet, enum nd_class cla
 	ndp->clock = now;
 	if (class == ND_CLASS_DATA)
 		return nd_ndp_send_transmit(ndp, packet, now);
-	nd_ndp_control_pace(ndp, now);
+	if (nd_pull_due(&ndp->pull) <= now)
+		nd_ndp_control_pace(ndp, now);
 	return nd_ndp_control_transmit(ndp, packet);
 }
 

@@ -61,7 +61,7 @@ static const char *audit_receiving(const struct nd_ndp *ndp,
 		"more has arrived than was sent");
 	REQUIRE(connection->high - connection->arrived <= ndp->config.window_packets,
 		"a packet beyond the window was taken");
-	REQUIRE(nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) <=
+	REQUIRE(nd_pull_count(&ndp->pull, connection->slot) <=
 			ndp->config.window_packets,
 		"more pulls are queued than window_packets");
 	REQUIRE(connection->withheld <= ndp->config.window_packets &&
@@ -93,7 +93,7 @@ static const char *audit_messages(const struct nd_ndp *ndp,
 static const char *audit_connection(const struct nd_ndp *ndp,
 				    const struct nd_ndp_connection *connection)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 	const char *wrong;
 
 	REQUIRE((connection->timer != ND_NEVER) == nd_heap_has(&ndp->timers, slot),

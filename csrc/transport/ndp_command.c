@@ -98,7 +98,7 @@ static int do_connect(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	connection->port = command->port;
 	connection->app = command->app;
 	connection->cookie = command->cookie;
-	command->id = nd_ndp_handle(ndp, connection);
+	command->id = nd_ndp_handle(connection);
 	return 0;
 }
 

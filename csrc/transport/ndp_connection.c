@@ -3,7 +3,6 @@
 #include "transport/ndp_internal.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct nd_ndp_connection *nd_ndp_connection_find(const struct nd_ndp *ndp, uint64_t handle)
 {
@@ -23,7 +22,7 @@ void nd_ndp_connection_arm(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 	if (when >= connection->timer)
 		return;
 	connection->timer = when;
-	nd_heap_set(&ndp->timers, nd_ndp_slot(ndp, connection), when);
+	nd_heap_set(&ndp->timers, connection->slot, when);
 }
 
 /* ---- birth ---- */
@@ -66,6 +65,8 @@ uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t i
 	}
 	connection = nd_ndp_connection_at(ndp, slot);
 	init_connection(ndp, connection);
+	connection->slot = slot;
+	connection->flow = nd_ndp_flow(address, id);
 	connection->state = ND_NDP_NEW;
 	connection->id = id;
 	connection->peer = peer;
@@ -149,7 +150,7 @@ static void leave_listener(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 static void end(struct nd_ndp *ndp, struct nd_ndp_connection *connection, enum nd_ndp_state state,
 		nd_ns wait, nd_ns now)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 
 	connection->end_state = connection->state;
 	connection->state = (uint8_t)state;
@@ -215,7 +216,7 @@ void nd_ndp_connection_finish(struct nd_ndp *ndp, struct nd_ndp_connection *conn
 
 void nd_ndp_connection_try_free(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 
 	if (connection->state != ND_NDP_ENDED || connection->message_count ||
 	    connection->delivered != ND_NONE || connection->accept_event ||

@@ -2,21 +2,7 @@
 /* ACK, NACK, PULL and CLOSE out: a queue for the NIC, and the pulls that the pacer releases. */
 #include "transport/ndp_internal.h"
 
-#include <string.h>
-
 #define CONTROL_PRIORITY 7
-
-void nd_ndp_control_address(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t target,
-			    uint32_t connection)
-{
-	/* Only the line that NDP uses. */
-	memset(packet, 0, offsetof(struct nd_packet, ndp) + sizeof(packet->ndp));
-	packet->source = ndp->self;
-	packet->target = target;
-	packet->protocol = ND_PROTO_NDP;
-	packet->flow = (uint16_t)nd_mix64((uint64_t)target << 32 | connection);
-	packet->ndp.connection = connection;
-}
 
 /* A place in the queue, or NULL when it is full: the packet is dropped and counted. */
 static struct nd_ndp_control *push(struct nd_ndp *ndp)
@@ -42,6 +28,7 @@ static void push_own(struct nd_ndp *ndp, const struct nd_ndp_connection *connect
 		.connection = connection->id,
 		.sequence = sequence,
 		.pull = connection->pulled,
+		.flow = connection->flow,
 		.type = type,
 		.flags = connection->accepted ? ND_NDP_FLAG_REPLY : 0,
 	};
@@ -75,6 +62,7 @@ void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, u
 		.address = packet->source,
 		.connection = packet->ndp.connection,
 		.sequence = reason,
+		.flow = nd_ndp_flow(packet->source, packet->ndp.connection),
 		.type = ND_NDP_CLOSE,
 		/* Whoever connected hears from the one who would have accepted, and the reverse. */
 		.flags = packet->flags & ND_NDP_FLAG_REPLY ? 0 : ND_NDP_FLAG_REPLY,
@@ -106,7 +94,7 @@ bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
 	if (ndp->control_head == ndp->control_tail)
 		return false;
 	control = &ndp->control[ndp->control_head++ & ndp->control_mask];
-	nd_ndp_control_address(ndp, packet, control->address, control->connection);
+	nd_ndp_address(ndp, packet, control->address, control->connection, control->flow);
 	packet->type = control->type;
 	packet->flags = control->flags;
 	packet->priority = CONTROL_PRIORITY;
@@ -133,11 +121,7 @@ void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 
 void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now)
 {
-	while (!nd_ndp_control_is_full(ndp)) {
-		uint32_t slot = nd_pull_take(&ndp->pull, now);
-
-		if (slot == ND_NONE)
-			return;
-		nd_ndp_control_release(ndp, nd_ndp_connection_at(ndp, slot), now);
-	}
+	while (nd_pull_due(&ndp->pull) <= now && !nd_ndp_control_is_full(ndp))
+		nd_ndp_control_release(
+			ndp, nd_ndp_connection_at(ndp, nd_pull_take(&ndp->pull, now)), now);
 }

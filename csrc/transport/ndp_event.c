@@ -39,13 +39,13 @@ static void append(struct nd_ndp *ndp, uint32_t tag, uint32_t index)
 void nd_ndp_event_accepted(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
 	connection->accept_event = true;
-	append(ndp, TAG_ACCEPTED, nd_ndp_slot(ndp, connection));
+	append(ndp, TAG_ACCEPTED, connection->slot);
 }
 
 void nd_ndp_event_closed(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
 	connection->close_event = true;
-	append(ndp, TAG_CLOSED, nd_ndp_slot(ndp, connection));
+	append(ndp, TAG_CLOSED, connection->slot);
 }
 
 void nd_ndp_event_message(struct nd_ndp *ndp, struct nd_ndp_message *message)
@@ -115,7 +115,7 @@ static void describe(const struct nd_ndp *ndp, uint32_t event, struct nd_event *
 		.app = connection->app,
 		.peer = nd_ndp_peer_at(ndp, connection->peer)->address,
 		.port = connection->port,
-		.id = nd_ndp_handle(ndp, connection),
+		.id = nd_ndp_handle(connection),
 		.cookie = connection->cookie,
 	};
 	if (tag == TAG_MESSAGE)

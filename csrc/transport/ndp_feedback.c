@@ -5,14 +5,6 @@
 /* A counter that jumps further than this is not a lost pull but a broken peer. */
 #define PULL_JUMP_MAX 65536
 
-void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now)
-{
-	connection->alive = now;
-	connection->heard = true;
-	if (connection->state == ND_NDP_OPENING)
-		connection->state = ND_NDP_OPEN;
-}
-
 /* The packet that a feedback is about, NULL when it is not on the wire. */
 static struct nd_ndp_sent *find_sent(const struct nd_ndp *ndp,
 				     const struct nd_ndp_connection *connection, uint32_t sequence)

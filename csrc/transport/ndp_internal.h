@@ -30,6 +30,8 @@
 #include "transport/ndp.h"
 #include "transport/pull.h"
 
+#include <string.h>
+
 #define ND_NDP_PRIORITIES 8
 #define ND_NDP_BLOCKED_BUCKETS 64 /* of connections without receive memory, by application */
 #define ND_NDP_SLOT_NONE UINT16_MAX
@@ -179,11 +181,13 @@ struct nd_ndp_connection {
 
 	/* Identity. */
 	uint32_t generation;
+	uint32_t slot;       /* its own, so that no pointer need be divided to know it */
 	uint32_t peer;       /* index */
 	uint32_t id;         /* on the wire */
 	uint32_t listener;   /* index, ND_NONE when we connected */
 	uint16_t port;       /* service */
 	uint16_t app;
+	uint16_t flow;       /* hash for the network, in every packet */
 	uint64_t cookie;
 
 	/* Times. */
@@ -215,6 +219,7 @@ struct nd_ndp_control {
 	uint32_t connection;
 	uint32_t sequence;
 	uint32_t pull;
+	uint16_t flow;
 	uint8_t type;
 	uint8_t flags;
 };
@@ -233,6 +238,8 @@ struct nd_ndp {
 
 	struct nd_pool connections;
 	struct nd_map connection_map;
+	uint64_t found_key;  /* of the last connection found in the map, ... */
+	uint32_t found_slot; /* ... its slot, or ND_NONE */
 	struct nd_pool windows;
 	struct nd_pool messages;
 	struct nd_pool incoming;
@@ -265,12 +272,6 @@ static inline struct nd_ndp_connection *nd_ndp_connection_at(const struct nd_ndp
 							     uint32_t slot)
 {
 	return nd_pool_at(&ndp->connections, slot);
-}
-
-static inline uint32_t nd_ndp_slot(const struct nd_ndp *ndp,
-				   const struct nd_ndp_connection *connection)
-{
-	return nd_pool_index(&ndp->connections, connection);
 }
 
 static inline struct nd_ndp_message *nd_ndp_message_at(const struct nd_ndp *ndp, uint32_t index)
@@ -313,10 +314,9 @@ static inline bool nd_ndp_is_live(const struct nd_ndp_connection *connection)
 	return connection->state >= ND_NDP_NEW && connection->state <= ND_NDP_CLOSING;
 }
 
-static inline uint64_t nd_ndp_handle(const struct nd_ndp *ndp,
-				     const struct nd_ndp_connection *connection)
+static inline uint64_t nd_ndp_handle(const struct nd_ndp_connection *connection)
 {
-	return (uint64_t)connection->generation << 32 | nd_ndp_slot(ndp, connection);
+	return (uint64_t)connection->generation << 32 | connection->slot;
 }
 
 /* Something that has no sequence yet. */
@@ -372,8 +372,16 @@ void nd_ndp_window_release(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 uint32_t nd_ndp_peer_get(struct nd_ndp *ndp, uint32_t address);
 void nd_ndp_peer_use(struct nd_ndp *ndp, uint32_t index);
 void nd_ndp_peer_drop(struct nd_ndp *ndp, uint32_t index);
+/* Paths for a peer that has none yet; NULL when there is no room. */
+struct nd_paths *nd_ndp_peer_make_paths(struct nd_ndp *ndp, uint32_t index);
 /* Its paths, made when there are none yet; NULL when there is no room. */
-struct nd_paths *nd_ndp_peer_paths(struct nd_ndp *ndp, uint32_t index);
+static inline struct nd_paths *nd_ndp_peer_paths(struct nd_ndp *ndp, uint32_t index)
+{
+	uint32_t paths = nd_ndp_peer_at(ndp, index)->paths;
+
+	return ND_LIKELY(paths != ND_NONE) ? nd_pool_at(&ndp->path_sets, paths) :
+					     nd_ndp_peer_make_paths(ndp, index);
+}
 /* 0, -EINVAL, -ENOBUFS. */
 int nd_ndp_peer_set_paths(struct nd_ndp *ndp, const struct nd_command *command);
 /* Path id for a control packet to peer (an index or ND_NONE). */
@@ -469,7 +477,13 @@ void nd_ndp_feedback_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			    const struct nd_packet *packet);
 /* A sign of life from the peer. */
-void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now);
+static inline void nd_ndp_feedback_heard(struct nd_ndp_connection *connection, nd_ns now)
+{
+	connection->alive = now;
+	connection->heard = true;
+	if (connection->state == ND_NDP_OPENING)
+		connection->state = ND_NDP_OPEN;
+}
 
 /* ---- ndp_receive.c ---- */
 
@@ -506,8 +520,22 @@ static inline bool nd_ndp_control_is_full(const struct nd_ndp *ndp)
 	return ndp->control_tail - ndp->control_head >= ndp->config.control_max;
 }
 /* Fields that all packets of a connection share. */
-void nd_ndp_control_address(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t target,
-			    uint32_t connection);
+static inline void nd_ndp_address(const struct nd_ndp *ndp, struct nd_packet *packet,
+				  uint32_t target, uint32_t connection, uint16_t flow)
+{
+	/* Only the line that NDP uses. */
+	memset(packet, 0, offsetof(struct nd_packet, ndp) + sizeof(packet->ndp));
+	packet->source = ndp->self;
+	packet->target = target;
+	packet->protocol = ND_PROTO_NDP;
+	packet->flow = flow;
+	packet->ndp.connection = connection;
+}
+/* What the network tells the flows of two hosts apart by. */
+static inline uint16_t nd_ndp_flow(uint32_t target, uint32_t connection)
+{
+	return (uint16_t)nd_mix64((uint64_t)target << 32 | connection);
+}
 
 /* ---- ndp_timer.c ---- */
 

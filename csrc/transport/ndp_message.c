@@ -63,7 +63,7 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 		.cookie = command->cookie,
 		.deadline = command->deadline ? command->deadline : ND_NEVER,
 		.bytes = command->bytes,
-		.connection = nd_ndp_slot(ndp, connection),
+		.connection = connection->slot,
 	};
 	command->message = message->number;
 	if (!nd_ndp_has_unsent(connection))

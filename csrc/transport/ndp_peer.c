@@ -113,14 +113,11 @@ static struct nd_paths *paths_at(const struct nd_ndp *ndp, uint32_t index)
 	return nd_pool_at(&ndp->path_sets, index);
 }
 
-struct nd_paths *nd_ndp_peer_paths(struct nd_ndp *ndp, uint32_t index)
+struct nd_paths *nd_ndp_peer_make_paths(struct nd_ndp *ndp, uint32_t index)
 {
 	struct nd_ndp_peer *peer = nd_ndp_peer_at(ndp, index);
-	uint32_t paths = peer->paths;
+	uint32_t paths = nd_pool_get(&ndp->path_sets);
 
-	if (ND_LIKELY(paths != ND_NONE))
-		return paths_at(ndp, paths);
-	paths = nd_pool_get(&ndp->path_sets);
 	if (paths == ND_NONE)
 		paths = reclaim_paths(ndp);
 	if (paths == ND_NONE) {

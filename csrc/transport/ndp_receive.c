@@ -71,7 +71,7 @@ static void put_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 static void queue_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		       uint32_t wire_bytes, nd_ns now)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 
 	if (nd_pull_count(&ndp->pull, slot) < ndp->config.window_packets)
 		nd_pull_add(&ndp->pull, slot, wire_bytes, now);
@@ -101,14 +101,14 @@ void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 	}
 	if (end_known)
 		ndp->counters.pulls_removed +=
-			nd_pull_cap(&ndp->pull, nd_ndp_slot(ndp, connection), missing);
+			nd_pull_cap(&ndp->pull, connection->slot, missing);
 }
 
 bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
 {
 	return connection->high != 0 && !is_starved(connection) &&
 	       (nd_ndp_missing(connection) != 0 || !nd_ndp_end_known(connection)) &&
-	       nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) == 0;
+	       nd_pull_count(&ndp->pull, connection->slot) == 0;
 }
 
 /* A pull that is due and the only one may ride on the answer. */
@@ -118,7 +118,7 @@ static void carry_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	bool wanted = ack ? ndp->config.ack_carries_pull : ndp->config.nack_carries_pull;
 
 	if (!wanted || ndp->pull.total != 1 ||
-	    nd_pull_count(&ndp->pull, nd_ndp_slot(ndp, connection)) != 1 ||
+	    nd_pull_count(&ndp->pull, connection->slot) != 1 ||
 	    nd_pull_take(&ndp->pull, now) == ND_NONE)
 		return;
 	connection->pulled++;
@@ -202,8 +202,9 @@ static bool has_lost_state(const struct nd_ndp_connection *connection,
 	return (int32_t)(base - connection->arrived) > 0;
 }
 
-static void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		    const struct nd_packet *packet, nd_ns now)
+/* Apart, so that ACKs and PULLs do not save its registers. */
+static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				const struct nd_packet *packet, nd_ns now)
 {
 	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes)
 		ndp->counters.headers_received++;
@@ -327,13 +328,26 @@ static void on_stranger(struct nd_ndp *ndp, const struct nd_packet *packet, nd_n
 		nd_ndp_control_refuse(ndp, packet, ND_NDP_CLOSE_UNKNOWN);
 }
 
-static struct nd_ndp_connection *find(const struct nd_ndp *ndp, const struct nd_packet *packet,
+static ND_NOINLINE uint32_t look_up(struct nd_ndp *ndp, uint64_t key)
+{
+	ndp->found_key = key;
+	ndp->found_slot = nd_map_get(&ndp->connection_map, key);
+	return ndp->found_slot;
+}
+
+/* What comes in a row often is of one connection: an ACK and its PULL, a burst of DATA. */
+ND_INLINE struct nd_ndp_connection *find(struct nd_ndp *ndp, const struct nd_packet *packet,
 				      bool accepted)
 {
-	uint32_t slot = nd_map_get(&ndp->connection_map,
-				   nd_ndp_key(packet->source, packet->ndp.connection, accepted));
+	uint64_t key = nd_ndp_key(packet->source, packet->ndp.connection, accepted);
+	uint32_t slot = ndp->found_slot;
 
-	return slot == ND_NONE ? NULL : nd_ndp_connection_at(ndp, slot);
+	if (ND_UNLIKELY(slot == ND_NONE || key != ndp->found_key)) {
+		slot = look_up(ndp, key);
+		if (slot == ND_NONE)
+			return NULL;
+	}
+	return nd_ndp_connection_at(ndp, slot);
 }
 
 /* One of our own headers, turned around by a switch: source is still the other end. */

@@ -65,7 +65,7 @@ static bool is_in_order(const struct nd_ndp_connection *connection, uint64_t num
 static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			  uint64_t number, uint32_t bytes, bool single)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 	uint32_t *head = &ndp->blocked[connection->app % ND_NDP_BLOCKED_BUCKETS];
 
 	ndp->counters.credit_withheld++;
@@ -135,7 +135,7 @@ static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 		.memory = memory,
 		.number = number,
 		.bytes = bytes,
-		.connection = nd_ndp_slot(ndp, connection),
+		.connection = connection->slot,
 		.next = connection->incoming,
 		.anchor_offset = ND_NONE,
 	};

@@ -7,7 +7,7 @@
 static void append(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t *head,
 		   uint32_t *tail)
 {
-	uint32_t slot = nd_ndp_slot(ndp, connection);
+	uint32_t slot = connection->slot;
 
 	connection->list_next = ND_NONE;
 	connection->list_prev = *tail;
@@ -56,26 +56,42 @@ void nd_ndp_send_unlist(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	connection->list = ND_NDP_UNLISTED;
 }
 
-static bool can_send_new(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+/* The next of its level has its turn. */
+static void move_back(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t *head = &ndp->ready_head[connection->priority];
+	uint32_t *tail = &ndp->ready_tail[connection->priority];
+
+	take_out(ndp, connection, head, tail);
+	append(ndp, connection, head, tail);
+}
+
+ND_INLINE bool can_send_new(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
 {
 	if (!nd_ndp_has_unsent(connection) || (connection->push | connection->credit) == 0 ||
 	    connection->next - connection->base >= ndp->config.window_packets)
 		return false;
 	return connection->sending == ND_NONE ||
+	       connection->sending == connection->messages_head ||
 	       nd_ndp_message_at(ndp, connection->sending)->number -
 			       nd_ndp_message_at(ndp, connection->messages_head)->number <
 		       ND_NDP_MESSAGE_WINDOW;
 }
 
-bool nd_ndp_send_can(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+ND_INLINE bool can_send(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
 {
 	return (connection->waiting && (connection->credit || connection->solicit_due)) ||
 	       can_send_new(ndp, connection);
 }
 
+bool nd_ndp_send_can(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	return can_send(ndp, connection);
+}
+
 void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	if (connection->list != ND_NDP_UNLISTED || !nd_ndp_send_can(ndp, connection))
+	if (connection->list != ND_NDP_UNLISTED || !can_send(ndp, connection))
 		return;
 	if (connection->window == ND_NONE) {
 		connection->window = nd_pool_get(&ndp->windows);
@@ -214,8 +230,8 @@ static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_connectio
 static void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t sequence,
 		 const struct nd_ndp_sent *sent, struct nd_packet *packet, nd_ns now)
 {
-	nd_ndp_control_address(ndp, packet, nd_ndp_peer_at(ndp, connection->peer)->address,
-			       connection->id);
+	nd_ndp_address(ndp, packet, nd_ndp_peer_at(ndp, connection->peer)->address,
+		       connection->id, connection->flow);
 	packet->type = ND_NDP_DATA;
 	packet->priority = connection->priority;
 	packet->rank = (uint32_t)nd_min_u64(connection->backlog, UINT32_MAX);
@@ -377,14 +393,17 @@ bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns no
 		struct nd_ndp_connection *connection =
 			nd_ndp_connection_at(ndp, ndp->ready_head[level]);
 
-		nd_ndp_send_unlist(ndp, connection);
-		if (!nd_ndp_send_can(ndp, connection))
-			continue; /* its reason is gone */
+		if (!can_send(ndp, connection)) {
+			nd_ndp_send_unlist(ndp, connection); /* its reason is gone */
+			continue;
+		}
 		if (ndp->busy_since == ND_NEVER)
 			ndp->busy_since = now;
 		send_one(ndp, connection, packet, now);
-		if (nd_ndp_send_can(ndp, connection))
-			make_ready(ndp, connection);
+		if (!can_send(ndp, connection))
+			nd_ndp_send_unlist(ndp, connection);
+		else if (connection->list_next != ND_NONE)
+			move_back(ndp, connection);
 		if (!ndp->ready_levels)
 			ndp->busy_since = ND_NEVER;
 		return true;

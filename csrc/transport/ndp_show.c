@@ -20,7 +20,7 @@ static void show(const struct nd_ndp *ndp,
                  const struct nd_ndp_connection *connection,
                  struct nd_exchange *out) {
   *out = (struct nd_exchange){
-      .id = nd_ndp_handle(ndp, connection),
+      .id = nd_ndp_handle(connection),
       .unsent_bytes = connection->backlog,
       .heard_at = connection->alive,
       .peer = nd_ndp_peer_at(ndp, connection->peer)->address,

@@ -97,11 +97,6 @@ void nd_paths_set(struct nd_paths *paths, const void *ids, uint32_t count)
 	paths->at = 0;
 }
 
-uint16_t nd_paths_id(const struct nd_paths *paths, uint16_t slot)
-{
-	return nd_paths_slots(paths)[slot].id;
-}
-
 /* ---- verdicts ---- */
 
 static bool nacks_stand_out(const struct nd_paths *paths, const struct nd_paths_config *config,
@@ -168,6 +163,13 @@ static void judge(struct nd_paths *paths, const struct nd_paths_config *config,
 	}
 	if (!(path->good | path->bad | path->lost))
 		return;
+	if (ND_LIKELY(!(path->avoid | path->nacks | path->losses))) {
+		/* All is well, and no verdict could say else. */
+		if (path->acks > 2u * config->judge_feedbacks)
+			halve(paths, path);
+		path->good = 0;
+		return;
+	}
 	path->avoid = path->avoid ? probation(paths, config, path) : standing(paths, config, path);
 	path->skip = path->avoid;
 	path->good = path->bad = path->lost = 0;

@@ -70,9 +70,6 @@ uint16_t nd_paths_next(struct nd_paths *paths, const struct nd_paths_config *con
 /* Slot for the next control packet: varies, costs the data packets nothing. */
 uint16_t nd_paths_next_control(struct nd_paths *paths);
 
-/* Id of the path in slot. */
-uint16_t nd_paths_id(const struct nd_paths *paths, uint16_t slot);
-
 /* Feedback about a packet that took slot. */
 void nd_paths_acked(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
 void nd_paths_nacked(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot);
@@ -86,6 +83,12 @@ const char *nd_paths_audit(const struct nd_paths *paths);
 static inline struct nd_path *nd_paths_slots(const struct nd_paths *paths)
 {
 	return (struct nd_path *)(uintptr_t)(paths + 1);
+}
+
+/* Id of the path in slot. */
+static inline uint16_t nd_paths_id(const struct nd_paths *paths, uint16_t slot)
+{
+	return nd_paths_slots(paths)[slot].id;
 }
 
 #endif

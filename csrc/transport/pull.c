@@ -204,15 +204,21 @@ uint32_t nd_pull_cap(struct nd_pull *queue, uint32_t index, uint32_t limit)
 
 static void charge(struct nd_pull *queue, uint32_t wire_bytes, nd_ns now)
 {
-	uint64_t cost;
-
 	if (queue->due + queue->slack < now) {
 		queue->due = now - queue->slack;
 		queue->remainder = 0;
 	}
-	cost = wire_bytes * NS_BITS + queue->remainder;
-	queue->due += cost / queue->link_bps;
-	queue->remainder = cost % queue->link_bps;
+	if (ND_UNLIKELY(wire_bytes != queue->cost_bytes)) { /* most are like the one before */
+		queue->cost_bytes = wire_bytes;
+		queue->cost_ns = wire_bytes * NS_BITS / queue->link_bps;
+		queue->cost_remainder = wire_bytes * NS_BITS % queue->link_bps;
+	}
+	queue->due += queue->cost_ns;
+	queue->remainder += queue->cost_remainder;
+	if (queue->remainder >= queue->link_bps) {
+		queue->remainder -= queue->link_bps;
+		queue->due++;
+	}
 }
 
 uint32_t nd_pull_take(struct nd_pull *queue, nd_ns now)

@@ -50,6 +50,9 @@ struct nd_pull {
 	nd_ns slack;
 	nd_ns due;          /* the next pull may go at this time */
 	uint64_t remainder; /* ... and this many 1/link_bps ns later */
+	uint32_t cost_bytes;     /* the last pull's ... */
+	nd_ns cost_ns;           /* ... time on the link, */
+	uint64_t cost_remainder; /* and the rest of it */
 };
 
 /* Bytes of 64-byte aligned memory that init needs. */
