@@ -50,11 +50,11 @@ class Bench:
 
 
 BENCHES = (
-    Bench("NDP frame: encode + decode", "bench_wire", ("encode-ndp", "decode-ndp"), 200, 470),
+    Bench("NDP frame: encode + decode", "bench_wire", ("encode-ndp", "decode-ndp"), 200, 335),
     Bench(
-        "NDP frame, IPv6: encode + decode", "bench_wire", ("encode-ndp6", "decode-ndp6"), 200, 600
+        "NDP frame, IPv6: encode + decode", "bench_wire", ("encode-ndp6", "decode-ndp6"), 200, 350
     ),
-    Bench("Homa frame: encode + decode", "bench_wire", ("encode-homa", "decode-homa"), 200, 385),
+    Bench("Homa frame: encode + decode", "bench_wire", ("encode-homa", "decode-homa"), 200, 340),
     Bench(
         "NDP frame, 1408 bytes and their check",
         "bench_wire",
@@ -65,9 +65,9 @@ BENCHES = (
         "Homa frame, 1408 bytes and their checksum",
         "bench_wire",
         ("encode-homa-data", "decode-homa-data"),
-        gate=2_380,
+        gate=2_340,
     ),
-    Bench("trim a frame in place", "bench_wire", ("trim",), gate=605),
+    Bench("trim a frame in place", "bench_wire", ("trim",), gate=580),
     Bench("droptail: enqueue + dequeue", "bench_queue", ("droptail",), gate=160),
     Bench("ecn: enqueue + dequeue", "bench_queue", ("ecn",), gate=180),
     Bench("cut_payload: enqueue (cut) + dequeue", "bench_queue", ("cut_payload",), gate=220),
@@ -80,9 +80,9 @@ BENCHES = (
     Bench("phantom queue: one packet", "bench_queue", ("phantom",), gate=70),
     Bench("Homa 100-byte RPC, both ends", "bench_homa", ("rpc",), 3_000, 3_000, 2_000),
     Bench("Homa data packet, both ends", "bench_homa", ("data",), None, 1_110, 2_000, 10),
-    Bench("NDP data packet, sender: DATA, ACK, PULL", "bench_ndp", ("sender",), 600, 1_150),
-    Bench("NDP data packet, receiver: DATA, ACK, PULL", "bench_ndp", ("receiver",), 600, 1_020),
-    Bench("NDP 100-byte message, both ends", "bench_ndp", ("message",), None, 3_300, 2_000, 10),
+    Bench("NDP data packet, sender: DATA, ACK, PULL", "bench_ndp", ("sender",), 600, 850),
+    Bench("NDP data packet, receiver: DATA, ACK, PULL", "bench_ndp", ("receiver",), 600, 860),
+    Bench("NDP 100-byte message, both ends", "bench_ndp", ("message",), None, 2_850, 2_000, 10),
     Bench(
         "NDP bulk through two hosts, a full packet",
         "bench_fast_bulk",
