@@ -60,7 +60,7 @@ LOADS = {
     "w4": Load("w4", 1, 0.898, 160, 60),
     "w5": Load("w5", 1, 0.898, 240, 60),
 }
-SETTLED_MS = {"w1": 4, "w2": 10, "w3": 100, "w4": 640, "w5": 960}
+SETTLED_MS = {"w1": 4, "w2": 10, "w3": 200, "w4": 640, "w5": 960}
 """How long messages arrive at 80 % until the backlog of the longest has nearly stopped to grow."""
 
 
