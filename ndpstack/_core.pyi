@@ -83,28 +83,28 @@ class nd_rng(Struct):
     draw: int
 
 class nd_ndp_header(Struct):
-    connection: int
-    sequence: int
     pull: int
-    service: int
     base: int
-    message_bytes: int
+    service: int
+    sequence: int
     offset: int
-    message: int
+    message_bytes: int
+    connection: int
     backlog: int
+    message: int
 
 class nd_homa_header(Struct):
     sender_id: int
-    source_port: int
     target_port: int
+    source_port: int
     cutoff_version: int
     retransmit: int
     speaker: int
     note: int
     level: int
+    length: int
     message_bytes: int
     offset: int
-    length: int
     ack_count: int
     ack_ports: Pointer[int]
     ack_ids: Pointer[int]
