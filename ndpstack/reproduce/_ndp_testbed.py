@@ -137,7 +137,18 @@ SEVENTH_OF_A_LINK = (
 )
 
 
-def _short_flow_us(outcome: Outcome, size_kb: int, longs: int, priority: int) -> float:
+FIRST_WINDOW = (
+    "its seven packets lie in the first window, which is sent before the receiver can prefer "
+    "anybody: coins decide how many are trimmed, and 17 seeds spread from 40 to 58 us"
+)
+
+SHORT_FLOW_SEEDS = range(1, 10)
+"""Coins move a single run by several microseconds."""
+
+
+def _short_flow_us(
+    outcome: Outcome, size_kb: int, longs: int, priority: int, seed: int = 1
+) -> float:
     """Completion of a flow from host 7 to host 0 beside long ones from the others."""
     flows = [f'{{kind="flow", size="{size_kb}KB", source=7, target=0, priority={priority}}}'] + [
         f'{{kind="flow", size="endless", source={source}, target=0, background=true}}'
@@ -151,6 +162,7 @@ def _short_flow_us(outcome: Outcome, size_kb: int, longs: int, priority: int) ->
         SMALL,
         "transport.ndp.initial-window=20",
         "duration=1s",
+        f"seed={seed}",
     )
     return float(ends_us(simulation)[0])
 
@@ -161,10 +173,12 @@ def prioritised_short_flow(effort: Effort, outcome: Outcome) -> None:
     curves: dict[str, list[float]] = {"idle": [], "priority": [], "no priority": []}
     for size in sizes:
         curves["idle"].append(_short_flow_us(outcome, size, 0, 0))
-        curves["priority"].append(_short_flow_us(outcome, size, 6, 7))
+        runs = [_short_flow_us(outcome, size, 6, 7, seed) for seed in SHORT_FLOW_SEEDS]
+        curves["priority"].append(float(np.median(runs)))
         curves["no priority"].append(_short_flow_us(outcome, size, 6, 0))
         delta = curves["priority"][-1] - curves["idle"][-1]
-        outcome.checks.append(Check(f"{size} KB: priority - idle", "50", delta, high=50, unit="us"))
+        name, why = f"{size} KB: priority - idle", FIRST_WINDOW if size == 10 else ""
+        outcome.checks.append(Check(name, "50", delta, high=50, unit="us", explained=why))
         if size == 200:
             plain = curves["no priority"][-1] - curves["idle"][-1]
             name = "200 KB: no priority - idle"
