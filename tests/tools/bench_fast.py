@@ -18,7 +18,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -255,6 +255,18 @@ def conditions(runs: int) -> dict[str, object]:
     }
 
 
+def print_rows(rows: Sequence[Row], facts: Mapping[str, object]) -> None:
+    """The rows as a table, and what they were measured on."""
+    print("| figure | measured | target | verdict | |\n|---|---|---|---|---|")
+    for row in rows:
+        sign = ">=" if row.more_is_better else "<="
+        target = "-" if row.target is None else f"{sign} {row.target:g}"
+        print(
+            f"| {row.what} | {row.value:.3g} {row.unit} | {target} | {row.verdict} | {row.note} |"
+        )
+    print(f"\nConditions: {', '.join(f'{name} {value}' for name, value in facts.items())}.")
+
+
 def main() -> int:
     """Prints the table, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -276,14 +288,7 @@ def main() -> int:
         }
         print(json.dumps(document, indent=1))
         return 0
-    print("| figure | measured | target | verdict | |\n|---|---|---|---|---|")
-    for row in rows:
-        sign = ">=" if row.more_is_better else "<="
-        target = "-" if row.target is None else f"{sign} {row.target:g}"
-        print(
-            f"| {row.what} | {row.value:.3g} {row.unit} | {target} | {row.verdict} | {row.note} |"
-        )
-    print(f"\nConditions: {', '.join(f'{name} {value}' for name, value in facts.items())}.")
+    print_rows(rows, facts)
     for reason in left_out:
         print(f"Left out: {reason}.")
     return 0

@@ -25,7 +25,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from bench_fast import PROGRAMS, BenchError, Figures, Row, conditions, medians
+from bench_fast import PROGRAMS, BenchError, Figures, Row, conditions, medians, print_rows
 
 from ndpstack._core import lib
 from ndpstack.scenario import load_scenario
@@ -155,14 +155,7 @@ def main() -> int:
         table = [{**asdict(row), "verdict": row.verdict} for row in rows]
         print(json.dumps({"schema_version": 1, "conditions": facts, "rows": table}, indent=1))
         return 0
-    print("| figure | measured | target | verdict | |\n|---|---|---|---|---|")
-    for row in rows:
-        sign = ">=" if row.more_is_better else "<="
-        target = "-" if row.target is None else f"{sign} {row.target:g}"
-        print(
-            f"| {row.what} | {row.value:.3g} {row.unit} | {target} | {row.verdict} | {row.note} |"
-        )
-    print(f"\nConditions: {', '.join(f'{name} {value}' for name, value in facts.items())}.")
+    print_rows(rows, facts)
     return 0
 
 
