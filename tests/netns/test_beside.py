@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from host_service import Host, start_application
+from lab_switch import lab_switch
 from mill import CLIENT, SERVER, Progress
 
 from ndpstack.switch import (
@@ -17,7 +18,6 @@ from ndpstack.switch import (
     PortConfig,
     QueueConfig,
     Switch,
-    SwitchConfig,
     mixed_queue,
     queue,
 )
@@ -69,20 +69,12 @@ print(peer.recv(64).decode(), time.monotonic() - began)
 
 def switch_with(lab: Lab, make: Callable[[], QueueConfig]) -> Switch:
     """A learning switch at s0 with this queue on every port, started and up."""
-    switch = Switch(SwitchConfig(name="s0"))
-    try:
-        for name, _ in lab.plan.ports("s0"):
-            opening = Opening(backend="xdp", device=name, netns=lab.namespace("s0"))
-            switch.add_port(PortConfig(name=name, opening=opening, queue=make(), rate_bps=RATE_BPS))
-        switch.start()
-        deadline = time.monotonic() + 20
-        while not all(port.up for port in switch.read().ports.values()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    except BaseException:
-        switch.close()
-        raise
-    return switch
+
+    def port(name: str) -> PortConfig:
+        opening = Opening(backend="xdp", device=name, netns=lab.namespace("s0"))
+        return PortConfig(name=name, opening=opening, queue=make(), rate_bps=RATE_BPS)
+
+    return lab_switch(lab, port)
 
 
 def tcp_mbps(lab: Lab, target: str) -> float:

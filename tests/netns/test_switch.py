@@ -9,10 +9,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from lab_switch import lab_switch
 from pyroute2 import NetNS
 from timed import check_time
 
-from ndpstack.switch import Opening, PortConfig, Switch, SwitchConfig, SwitchError, queue
+from ndpstack.switch import Opening, PortConfig, Switch, SwitchError, queue
 from ndpstack.testbed import Lab, Plan, single_switch
 
 if TYPE_CHECKING:
@@ -68,25 +69,17 @@ with Switch(SwitchConfig(name="s0")) as switch:
 
 def on_lab(lab: Lab, backend: str, **settings: object) -> Switch:
     """A learning switch at the lab's node s0, started and up."""
-    switch = Switch(SwitchConfig(name="s0"))
-    try:
-        for name, _ in lab.plan.ports("s0"):
-            opening = Opening(
-                backend=backend,  # type: ignore[arg-type]
-                device=name,
-                netns=lab.namespace("s0"),
-                **settings,  # type: ignore[arg-type]
-            )
-            switch.add_port(PortConfig(name=name, opening=opening, queue=queue("droptail")))
-        switch.start()
-        deadline = time.monotonic() + 10
-        while not all(port.up for port in switch.read().ports.values()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    except BaseException:
-        switch.close()
-        raise
-    return switch
+
+    def port(name: str) -> PortConfig:
+        opening = Opening(
+            backend=backend,  # type: ignore[arg-type]
+            device=name,
+            netns=lab.namespace("s0"),
+            **settings,  # type: ignore[arg-type]
+        )
+        return PortConfig(name=name, opening=opening, queue=queue("droptail"))
+
+    return lab_switch(lab, port)
 
 
 def ping(lab: Lab, target: str, count: int = 3) -> None:
