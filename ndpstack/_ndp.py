@@ -256,6 +256,7 @@ class Listener(Waitable):
         """Listens no more; connections that nobody accepted are reset."""
         self._closed = True
         self._dispatcher.tell(NDP, lib.ND_COMMAND_UNLISTEN, port=self.port)
+        self._dispatcher.settle()  # Perhaps nobody looks for events after this.
         while self._queue:
             connection = self._queue.popleft()
             connection.reset()

@@ -229,6 +229,36 @@ TEST(do_release__server_in_any_order)
 	CHECK_EQ(hand_held, 0);
 }
 
+/* T4: what has no reply when its port is closed will get none. Replies under way, and requests of
+ * other ports, go on. */
+TEST(do_unlisten__ends_what_has_no_reply)
+{
+	struct nd_packet other = hand_packet(ND_HOMA_DATA, 2, 108);
+	struct nd_homa_config config = hand_defaults();
+	uint64_t seen;
+
+	hand_start(&config, true);
+	CHECK_EQ(command(ND_COMMAND_LISTEN, 1, 41), 0);
+	other.payload_bytes = 10;
+	other.homa.message_bytes = other.homa.length = 10;
+	other.homa.target_port = 41;
+	seen = hand_serve(2, 102, 10);
+	CHECK_EQ(hand_reply(hand_serve(2, 106, 10), 50), 0);
+	hand_data(2, 100, 0, 10, 10, 10);
+	hand_data(2, 104, 0, 1424, 60000, 10000);
+	hand_receive(&other);
+	hand_drain();
+	CHECK_EQ(command(ND_COMMAND_UNLISTEN, 1, HAND_PORT), 0);
+	CHECK(strstr(hand_next(), "UNKNOWN 103>2 note 2"));
+	CHECK(strstr(hand_next(), "UNKNOWN 101>2 note 2"));
+	CHECK(strstr(hand_next(), "UNKNOWN 105>2 note 2"));
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_event().kind, ND_EVENT_REQUEST);
+	CHECK_EQ(hand_event().id, seen);
+	CHECK_EQ(hand_event().kind, 255);
+	CHECK_EQ(hand_homa()->rpcs.used, 3);
+}
+
 /* T4: a dead application leaves nothing, and its peers hear of it. */
 TEST(do_detach__reclaims_all)
 {

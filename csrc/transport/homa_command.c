@@ -16,12 +16,26 @@ static int do_listen(struct nd_homa *homa, struct nd_command *command, nd_ns now
 	return nd_map_set(&homa->ports, command->port, command->app) ? 0 : -ENOBUFS;
 }
 
+static bool awaits_reply_of(const struct nd_homa *homa, const struct nd_homa_rpc *rpc,
+			    const struct nd_command *command)
+{
+	return homa->rpcs.next[rpc->index] == ND_POOL_USED && nd_homa_is_server(rpc) &&
+	       (rpc->state == ND_HOMA_INCOMING || rpc->state == ND_HOMA_SERVICE) &&
+	       rpc->app == command->app && rpc->own_port == command->port;
+}
+
+/* Nobody will answer what came already, and its clients must not wait for that: it ends here. */
 static int do_unlisten(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 {
-	(void)now;
 	if (nd_map_get(&homa->ports, command->port) != command->app)
 		return -ENOENT;
 	nd_map_remove(&homa->ports, command->port);
+	for (uint32_t i = 0; i < homa->rpcs.limit; i++) {
+		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, i);
+
+		if (awaits_reply_of(homa, rpc, command))
+			nd_homa_fail(homa, rpc, -ECANCELED, now);
+	}
 	return 0;
 }
 

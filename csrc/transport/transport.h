@@ -28,7 +28,7 @@
 /* What an application asks for. */
 enum nd_command_kind {
 	ND_COMMAND_LISTEN,   /* port, app: accept connections / serve requests */
-	ND_COMMAND_UNLISTEN, /* port */
+	ND_COMMAND_UNLISTEN, /* port; Homa: requests without a reply end, their clients are told */
 	ND_COMMAND_CONNECT,  /* NDP: peer, port -> id; nothing is sent before data (R-NHA-08) */
 	ND_COMMAND_SEND,     /* NDP: id (connection), payload, bytes -> message */
 	ND_COMMAND_CLOSE,    /* NDP: id; what is queued is delivered first */

@@ -154,6 +154,19 @@ def test_closing_a_server_ends_what_waits(pair: Pair) -> None:
                     call.result()
 
 
+def test_closing_a_server_ends_what_it_has_not_seen(pair: Pair) -> None:
+    """T4: requests that the core has and the server, which looks for nothing, will never take."""
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        calls = [client.start((pair[0].address, PORT), b"x", timeout=60) for _ in range(20)]
+        with pytest.raises(errors.Timeout):
+            client.request((pair[0].address, PORT), b"x", timeout=0.1)
+        server.close()
+        for call in calls:
+            with pytest.raises(errors.Reset):
+                call.result()
+
+
 def test_a_port_is_served_once(pair: Pair) -> None:
     with ndpstack.HomaSocket(pair[0]) as one, ndpstack.HomaSocket(pair[0]) as other:
         one.bind(PORT)

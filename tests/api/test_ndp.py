@@ -105,6 +105,19 @@ def test_nobody_listens(pair: Pair) -> None:
             client.flush(timeout=5)
 
 
+def test_closing_a_listener_resets_what_nobody_accepted(pair: Pair) -> None:
+    """T4: also when the application looked for nothing before, and looks for nothing after."""
+    with ndpstack.NdpSocket(pair[0]) as listener, ndpstack.NdpSocket(pair[1]) as client:
+        listener.bind(PORT)
+        listener.listen()
+        client.connect((pair[0].address, PORT))
+        client.send(b"x")
+        client.flush(timeout=10)
+        listener.close()
+        with pytest.raises(errors.Reset):
+            client.recv(timeout=10)
+
+
 def test_a_slow_reader_stops_its_sender_and_loses_nothing(pair: Pair) -> None:
     """Backpressure: the receive memory is bounded, so send() comes to wait, and goes on later."""
     message = bytes(1_000_000)
