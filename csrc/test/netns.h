@@ -11,9 +11,12 @@
 #include "test/harness.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,7 +52,22 @@ static inline void netns_enter(void)
 	shell("ip link set lo up");
 }
 
-/* A veth pair a-b, both up, with known MAC addresses, quiet (no IPv6 chatter). */
+/* A worker of the kernel says so, a while after `ip link set up` has returned. */
+static inline void await_running(const char *name)
+{
+	struct ifreq request = { 0 };
+	int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	for (int tries = 0; tries < 10000 && !(request.ifr_flags & IFF_RUNNING); tries++) {
+		usleep(tries ? 1000 : 0);
+		CHECK_EQ(ioctl(control, SIOCGIFFLAGS, &request), 0);
+	}
+	CHECK(request.ifr_flags & IFF_RUNNING);
+	close(control);
+}
+
+/* A veth pair a-b, both up and running, with known MAC addresses, quiet (no IPv6 chatter). */
 static inline void veth_add(const char *a, const char *b, unsigned mtu)
 {
 	shell("ip link add %s mtu %u type veth peer name %s mtu %u", a, mtu, b, mtu);
@@ -57,6 +75,8 @@ static inline void veth_add(const char *a, const char *b, unsigned mtu)
 	shell("echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6", b);
 	shell("ip link set %s address 02:00:00:00:00:01 up", a);
 	shell("ip link set %s address 02:00:00:00:00:02 up", b);
+	await_running(a);
+	await_running(b);
 }
 
 static inline void veth_set_mtu(const char *name, unsigned mtu)

@@ -403,6 +403,8 @@ TEST(nd_xdp__serves_every_queue)
 	shell("ip link add x0 numrxqueues 4 numtxqueues 4 type veth peer name x1 numrxqueues 4 "
 	      "numtxqueues 4");
 	shell("ip link set x0 up && ip link set x1 up");
+	await_running("x0");
+	await_running("x1");
 	b = open_ours("x1");
 	CHECK_EQ(nd_port_descriptors(b, (int[ND_PORT_DESCRIPTORS_MAX]){ 0 }), 4);
 	CHECK_STR(b->note, "");
