@@ -15,8 +15,6 @@ from ndpstack._address import Peer, check_port
 from ndpstack.errors import MessageTooLong, WouldBlock, make_error
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Buffer
 
     from ndpstack._dispatch import Dispatcher, Waitable
@@ -207,12 +205,7 @@ class Socket:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:

@@ -14,7 +14,6 @@ from ndpstack.testbed._fabric import Fabric
 from ndpstack.testbed._ports import PortName, port_names
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from ndpstack._core import CData, nd_port_config
@@ -84,12 +83,7 @@ class World:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def host_ports(self) -> list[HostPort]:

@@ -10,7 +10,6 @@ from ndpstack.switch._errors import Failure, SwitchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
     from typing import BinaryIO
 
     from ndpstack._core import nd_control, nd_mirror
@@ -138,10 +137,5 @@ class Mirror:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

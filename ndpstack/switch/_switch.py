@@ -24,7 +24,6 @@ from ndpstack.switch._worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
     from ndpstack._core import Pointer, nd_control
     from ndpstack.switch._config import GroupConfig, Opening, PortConfig, SwitchConfig
@@ -133,12 +132,7 @@ class Switch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- ports ----

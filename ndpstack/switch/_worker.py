@@ -10,8 +10,6 @@ from ndpstack.switch._errors import Failure, SwitchError
 from ndpstack.switch._reading import Heartbeat, heartbeat_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from ndpstack._core import nd_worker
 
 _PROFILES = {"adaptive": lib.ND_WORKER_ADAPTIVE, "spin": lib.ND_WORKER_SPIN}
@@ -55,10 +53,5 @@ class Worker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

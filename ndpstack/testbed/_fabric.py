@@ -18,7 +18,6 @@ from ndpstack.testbed._settings import switchd_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -71,12 +70,7 @@ class Fabric:
                 self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._daemon = None
         self._stack.close()
 
