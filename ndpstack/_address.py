@@ -26,7 +26,14 @@ def pack(text: str) -> bytes:
     try:
         return _MAPPED + socket.inet_pton(socket.AF_INET, text)
     except OSError:
+        pass
+    try:
         return ipaddress.IPv6Address(text).packed
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no IP address, such as 10.0.0.1 or fd00::1; names are not resolved, "
+            "and a port is given beside it"
+        ) from None
 
 
 def unpack(raw: bytes) -> str:

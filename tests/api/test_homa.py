@@ -167,6 +167,15 @@ def test_closing_a_server_ends_what_it_has_not_seen(pair: Pair) -> None:
                 call.result()
 
 
+@pytest.mark.parametrize("host", ["server.example", "10.0.0.1:4000", "10.0.0", ""])
+def test_what_is_no_address_is_told_so(pair: Pair, host: str) -> None:
+    with (
+        ndpstack.HomaSocket(pair[1]) as client,
+        pytest.raises(ValueError, match="is no IP address, such as"),
+    ):
+        client.request((host, PORT), b"x")
+
+
 def test_a_port_is_served_once(pair: Pair) -> None:
     with ndpstack.HomaSocket(pair[0]) as one, ndpstack.HomaSocket(pair[0]) as other:
         one.bind(PORT)
