@@ -24,6 +24,7 @@
 #include "host/spin.h"
 #include "host/recorder.h"
 #include "ndpstack.h"
+#include "port/reopener.h"
 #include "transport/nic.h"
 
 #include <pthread.h>
@@ -74,9 +75,9 @@ struct nd_core_engine {
 struct nd_core_port {
 	struct nd_port_config config; /* strings are the core's copies */
 	struct nd_port *port;         /* NULL while it waits to be opened again */
+	struct nd_reopener *reopener; /* that does it meanwhile, or NULL */
 	enum nd_port_state state;
 	struct nd_error why;          /* of the state */
-	nd_ns reopen_at;
 	uint8_t mac[6];               /* the port's own, or derived from our address */
 	bool derive;                  /* its link needs no neighbour discovery */
 	struct nd_frame blanks[ND_CORE_BATCH]; /* reserved frames */
@@ -242,7 +243,8 @@ void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const stru
 /* Gives the blanks of a port back unused. */
 void nd_core_return_blanks(struct nd_core_port *port);
 
-/* core_port.c */
+/* core_port.c. The port has another opening: what is said of its link holds for that one. */
+void nd_core_set_link(struct nd_core *core, uint32_t port, const uint8_t mac[6], bool derive);
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
 void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);

@@ -141,6 +141,12 @@ static const struct nd_frame_template *template_of(const struct nd_core *core,
 	return &peer->template;
 }
 
+static void drop(struct nd_core *core, uint64_t *counter)
+{
+	(*counter)++;
+	nd_recorder_unsent(core->recorder);
+}
+
 static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_peer *peer = nd_peers_find(&core->peers, packet->target);
@@ -148,7 +154,7 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 	struct nd_frame *blank;
 
 	if (ND_UNLIKELY(!peer || peer->way == ND_PEER_NO_WAY)) {
-		core->counters.tx_no_way++;
+		drop(core, &core->counters.tx_no_way);
 		if (peer)
 			nd_core_ask_way(core, peer, now);
 		return;
@@ -156,13 +162,13 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 	peer->used_at = now;
 	port = &core->ports[peer->port];
 	if (ND_UNLIKELY(!port->port)) {
-		core->counters.tx_no_way++;
+		drop(core, &core->counters.tx_no_way);
 		return;
 	}
 	blank = &port->blanks[port->blank_used];
 	blank->bytes = nd_frame_encode(template_of(core, peer), packet, blank->data, blank->room);
 	if (ND_UNLIKELY(!blank->bytes)) {
-		core->counters.tx_unencodable++;
+		drop(core, &core->counters.tx_unencodable);
 		return;
 	}
 	nd_recorder_sent(core->recorder, peer->port, blank, now);

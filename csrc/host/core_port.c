@@ -7,43 +7,49 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define REOPEN_EVERY (500 * ND_MSEC)
-
-static int watch(struct nd_core *core, const struct nd_port *port)
+/* What the kernel polls on behalf of the port, from now on or no more. */
+static int watch(struct nd_core *core, const struct nd_port *port, int operation)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int fds[ND_PORT_DESCRIPTORS_MAX];
 	uint32_t count = nd_port_descriptors(port, fds);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (epoll_ctl(core->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
+		if (epoll_ctl(core->epoll, operation, fds[i], &event) < 0)
 			return -errno;
 	return 0;
 }
 
-static int open_port(struct nd_core *core, struct nd_core_port *self, struct nd_error *error)
+void nd_core_set_link(struct nd_core *core, uint32_t index, const uint8_t mac[6], bool derive)
+{
+	struct nd_core_port *self = &core->ports[index];
+
+	self->pending = self->blank_count = self->blank_used = 0;
+	self->derive = derive;
+	memcpy(self->mac, mac, sizeof(self->mac));
+	nd_peers_set_own_mac(&core->peers, (uint8_t)index, self->mac);
+}
+
+/* Takes an opening into use, which is the core's from here whether that works or not. */
+static int use_port(struct nd_core *core, struct nd_core_port *self, struct nd_port *port,
+		    struct nd_error *error)
 {
 	static const uint8_t none[6];
-	struct nd_port *port = nd_port_open(&self->config, error);
-	int code;
+	bool derive = memcmp(port->mac, none, sizeof(none)) == 0;
+	int code = watch(core, port, EPOLL_CTL_ADD);
+	uint8_t mac[6];
 
-	if (!port)
-		return error->code;
-	code = watch(core, port);
-	if (code < 0) {
-		nd_port_close(port);
+	self->port = port;
+	if (code < 0)
 		return nd_error_set(error, code, "port %s: epoll: %s", self->config.name,
 				    strerror(-code));
-	}
 	/* The core thread is going to use it, whoever opened it. */
 	nd_port_disown(port);
-	self->port = port;
-	self->pending = self->blank_count = self->blank_used = 0;
-	self->derive = memcmp(port->mac, none, sizeof(none)) == 0;
-	if (self->derive)
-		nd_peers_derive_mac(nd_peers_first_own(&core->peers), self->mac);
-	else
-		memcpy(self->mac, port->mac, sizeof(self->mac));
+	memcpy(mac, port->mac, sizeof(mac));
+	if (derive)
+		nd_peers_derive_mac(nd_peers_first_own(&core->peers), mac);
+	nd_core_set_link(core, (uint32_t)(self - core->ports), mac, derive);
+	self->state = nd_port_check(port, nd_core_now(), &self->why);
 	return 0;
 }
 
@@ -60,42 +66,52 @@ static int copy_config(struct nd_core_port *self, const struct nd_port_config *c
 		       : 0;
 }
 
+static int open_port(struct nd_core *core, struct nd_core_port *self,
+		     const struct nd_port_config *config, struct nd_error *error)
+{
+	struct nd_port *port;
+
+	if (copy_config(self, config) < 0)
+		return nd_error_set(error, -ENOMEM, "no memory");
+	port = nd_port_open(&self->config, error);
+	return port ? use_port(core, self, port, error) : error->code;
+}
+
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error)
 {
-	for (uint32_t i = 0; i < core->config.port_count; i++) {
-		struct nd_core_port *self = &core->ports[i];
-		int code = copy_config(self, &core->config.ports[i]);
+	int code = 0;
 
-		if (code < 0)
-			return nd_error_set(error, code, "no memory");
-		code = open_port(core, self, error);
-		if (code < 0)
-			return code;
-		self->state = nd_port_check(self->port, nd_core_now(), &self->why);
-	}
-	return 0;
+	for (uint32_t i = 0; i < core->config.port_count && code == 0; i++)
+		code = open_port(core, &core->ports[i], &core->config.ports[i], error);
+	return code;
 }
 
-static void close_port(struct nd_core_port *self)
+/* Its opening is of no use any more. Without a thread to spare it is kept, and this repeated. */
+static void give_up_port(struct nd_core *core, struct nd_core_port *self, nd_ns now)
 {
-	if (!self->port)
+	watch(core, self->port, EPOLL_CTL_DEL);
+	self->reopener = nd_reopener_start(&self->config, self->port, &self->why);
+	if (!self->reopener)
 		return;
-	nd_core_return_blanks(self);
-	nd_port_close(self->port);
 	self->port = NULL;
+	nd_recorder_port(core->recorder, (uint8_t)(self - core->ports), self, now);
 }
 
-static void reopen_port(struct nd_core *core, struct nd_core_port *self, nd_ns now)
+static void take_reopened(struct nd_core *core, struct nd_core_port *self, nd_ns now)
 {
-	if (now < self->reopen_at)
+	struct nd_port *port = nd_reopener_take(self->reopener, &self->why);
+
+	if (!port)
 		return;
-	self->reopen_at = now + REOPEN_EVERY;
-	if (open_port(core, self, &self->why) < 0)
+	nd_reopener_stop(self->reopener);
+	self->reopener = NULL;
+	if (use_port(core, self, port, &self->why) < 0) {
+		give_up_port(core, self, now);
 		return;
+	}
 	core->counters.ports_reopened++;
 	nd_recorder_port(core->recorder, (uint8_t)(self - core->ports), self, now);
 	nd_core_follow_mtu(core, now);
-	self->state = nd_port_check(self->port, now, &self->why);
 }
 
 void nd_core_check_ports(struct nd_core *core, nd_ns now)
@@ -104,18 +120,26 @@ void nd_core_check_ports(struct nd_core *core, nd_ns now)
 		struct nd_core_port *self = &core->ports[i];
 
 		if (!self->port) {
-			reopen_port(core, self, now);
+			take_reopened(core, self, now);
 			continue;
 		}
 		nd_core_return_blanks(self);
 		self->state = nd_port_check(self->port, now, &self->why);
-		if (self->state == ND_PORT_UP || self->state == ND_PORT_DOWN)
-			continue;
-		close_port(self);
-		nd_recorder_port(core->recorder, (uint8_t)i, self, now);
-		self->reopen_at = now;
-		reopen_port(core, self, now);
+		if (self->state != ND_PORT_UP && self->state != ND_PORT_DOWN)
+			give_up_port(core, self, now);
 	}
+}
+
+static void close_port(struct nd_core_port *self)
+{
+	if (self->reopener)
+		nd_reopener_stop(self->reopener);
+	self->reopener = NULL;
+	if (!self->port)
+		return;
+	nd_core_return_blanks(self);
+	nd_port_close(self->port);
+	self->port = NULL;
 }
 
 void nd_core_close_ports(struct nd_core *core)

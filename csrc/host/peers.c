@@ -203,3 +203,15 @@ void nd_peers_set_way(struct nd_peer *peer, uint8_t port, const uint8_t own_mac[
 	memcpy(peer->frame.source_mac, own_mac, 6);
 	memcpy(peer->frame.target_mac, mac, 6);
 }
+
+void nd_peers_set_own_mac(struct nd_peers *peers, uint8_t port, const uint8_t own_mac[6])
+{
+	for (uint32_t slot = ND_PEERS_SELF + 1; slot < peers->count; slot++) {
+		struct nd_peer *peer = &peers->entries[slot];
+
+		if (peer->port != port)
+			continue;
+		peer->prepared = false;
+		memcpy(peer->frame.source_mac, own_mac, sizeof(peer->frame.source_mac));
+	}
+}

@@ -79,6 +79,9 @@ static inline struct nd_peer *nd_peers_find(const struct nd_peers *peers, uint32
 void nd_peers_set_way(struct nd_peer *peer, uint8_t port, const uint8_t own_mac[6],
 		      const uint8_t mac[6], enum nd_peer_way way);
 
+/* A port has another MAC address now: packets by it leave from that one. */
+void nd_peers_set_own_mac(struct nd_peers *peers, uint8_t port, const uint8_t own_mac[6]);
+
 /* The host's own address: IPv4 where it has both. */
 const uint8_t *nd_peers_first_own(const struct nd_peers *peers);
 

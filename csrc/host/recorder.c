@@ -279,13 +279,14 @@ void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now)
 	if (ND_LIKELY(!recorder))
 		return;
 	recorder->turn = recorder->at;
+	recorder->unsent = false;
 	nd_recorder_write(recorder, &record, NULL, 0, NULL, 0);
 }
 
-/* Drops a round that is its TURN alone: nothing came before it, nothing after it. */
+/* Drops a round that is its TURN alone: nothing came before it, nothing after or because of it. */
 static bool forget_empty(struct nd_recorder *recorder)
 {
-	if (recorder->turn != recorder->round ||
+	if (recorder->unsent || recorder->turn != recorder->round ||
 	    recorder->at != recorder->turn + nd_record_room(0))
 		return false;
 	recorder->at = recorder->round;
@@ -315,4 +316,10 @@ void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct n
 	sent.check = nd_crc32c(frame->data, frame->bytes);
 	nd_recorder_write(recorder, &record, &sent, sizeof(sent), frame->data,
 			  nd_min_u32(frame->bytes, ND_RECORDING_HEAD_BYTES));
+}
+
+void nd_recorder_unsent(struct nd_recorder *recorder)
+{
+	if (ND_UNLIKELY(recorder))
+		recorder->unsent = true;
 }

@@ -20,6 +20,7 @@ struct nd_recorder {
 	uint64_t at;     /* where the next record goes */
 	uint64_t round;  /* where the round that is being written began */
 	uint64_t turn;   /* ... and its TURN */
+	bool unsent;     /* in this turn an engine gave up a packet that did not leave */
 	bool full;
 	int fd;
 };
@@ -54,6 +55,8 @@ void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
 			 nd_ns now);
 void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,
 		      nd_ns now);
+/* An engine gave a packet up that did not leave. */
+void nd_recorder_unsent(struct nd_recorder *recorder);
 void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now);
 /* Events leave now. A round without anything at all is forgotten. */
 void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now);

@@ -149,9 +149,7 @@ static int set_port(struct nd_replay *replay, const struct nd_record *record, co
 	made->context = replay->context;
 	replay->ports[record->index] = made;
 	port->port = &made->base;
-	port->derive = described->derive;
-	port->blank_count = port->blank_used = 0;
-	memcpy(port->mac, described->mac, sizeof(port->mac));
+	nd_core_set_link(replay->core, record->index, described->mac, described->derive);
 	return 0;
 }
 

@@ -92,6 +92,21 @@ TEST(nd_peers_get__a_worn_out_slot_retires)
 	nd_peers_free(&peers);
 }
 
+TEST(nd_peers_set_own_mac__of_all_that_the_port_leads_to)
+{
+	struct nd_peer *first, *second;
+
+	set_up();
+	first = nd_peers_find(&peers, get(2, 0));
+	second = nd_peers_find(&peers, get(3, 0));
+	first->port = 1;
+	first->prepared = second->prepared = true;
+	nd_peers_set_own_mac(&peers, 0, other_mac);
+	CHECK(memcmp(first->frame.source_mac, mac, sizeof(mac)) == 0 && first->prepared);
+	CHECK(memcmp(second->frame.source_mac, other_mac, sizeof(mac)) == 0 && !second->prepared);
+	nd_peers_free(&peers);
+}
+
 TEST(nd_peers_set_way__the_stronger_wins)
 {
 	struct nd_peer *peer;

@@ -4,6 +4,7 @@
 #include "test/recording.h"
 #include "test/stacks.h"
 
+#include <dirent.h>
 #include <poll.h>
 
 static const uint8_t macs[2][6] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
@@ -211,7 +212,48 @@ TEST(nd_core_check_waiting__gives_up)
 	veth_delete("s0");
 }
 
-/* The interface is deleted and made again under a running host: it carries on by itself. */
+/* Whether this process has a thread of the name. */
+static bool has_thread(const char *name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	char path[300], line[32] = "";
+	struct dirent *entry;
+	bool found = false;
+
+	CHECK(tasks);
+	while (!found && (entry = readdir(tasks))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		found = fgets(line, sizeof(line), file) &&
+			strncmp(line, name, strlen(name)) == 0;
+		fclose(file);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* The host says that it waits for an interface of this name. */
+static void await_absence(struct nd_stack *stack)
+{
+	nd_ns end = clock_now() + PATIENCE;
+	enum nd_port_state state;
+	char mode[64];
+
+	do {
+		CHECK(clock_now() < end);
+		usleep(1000);
+		CHECK_EQ(nd_stack_port_state(stack, 0, &state, mode, &error), 0);
+	} while (state != ND_PORT_GONE || !strstr(error.text, "there is none of this name"));
+}
+
+/*
+ * The interface is deleted and made again under a running host: it carries on by itself. What waits
+ * for the interface is not the thread that serves applications and other interfaces.
+ */
 TEST(nd_core_check_ports__survives_its_interface)
 {
 	struct pair pair;
@@ -219,11 +261,15 @@ TEST(nd_core_check_ports__survives_its_interface)
 	veth_add("s0", "s1", 1500);
 	pair.server = open_end(ND_PORT_XDP, "s0", 0, false);
 	pair.client = open_end(ND_PORT_XDP, "s1", 1, false);
+	CHECK(!has_thread("ndpstack-reopen"));
 	veth_delete("s0");
-	usleep(200000);
+	await_absence(pair.server);
+	await_absence(pair.client);
+	CHECK(has_thread("ndpstack-reopen"));
 	veth_add("s0", "s1", 1500);
 	await_counter(pair.server, "ports_reopened", 1);
 	await_counter(pair.client, "ports_reopened", 1);
+	CHECK(!has_thread("ndpstack-reopen"));
 	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
 	pair.peer = resolve(pair.client, addresses[0][0]);
 	check_sizes(&pair);
