@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.scenario import load_scenario
-from ndpstack.scenario._load import split_override
+from ndpstack.toml import split_override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

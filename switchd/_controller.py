@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
-from ndpstack.scenario._load import override
-from ndpstack.scenario._toml import to_toml
+from ndpstack.toml import Table, override, to_toml
 from switchd._baselines import Baselines
 from switchd._threads import in_thread
-from switchd.config import Config, Loaded, Table, load, merge, plain, read_table
+from switchd.config import Config, Loaded, load, merge, plain, read_table
 from switchd.plan import Change, Field, build_plan, differences, fields
 
 if TYPE_CHECKING:

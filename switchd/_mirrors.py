@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from ndpstack._errors import UserError
-from ndpstack.scenario._decode import suggest
+from ndpstack.toml import suggest
 from switchd.control._rows import MirrorRow
 from switchd.dataplane import DataPlaneError
 

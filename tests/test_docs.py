@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from make_reference import write_pages
 
+from ndpstack._disciplines import Queue
 from ndpstack.cli._main import COMMANDS
 from ndpstack.scenario._protocols import PROTOCOLS
 from ndpstack.scenario._schema import (
@@ -17,11 +18,10 @@ from ndpstack.scenario._schema import (
     TRAFFIC,
     Hosts,
     Probes,
-    Queue,
     Scenario,
     Switch,
 )
-from ndpstack.scenario._settings import struct_fields
+from ndpstack.toml.structs import struct_fields
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args, get_origi
 from alerts import ALERTS
 from make_reference import field_docs
 
-from ndpstack.scenario import _units as units
-from ndpstack.scenario._decode import dashed
-from ndpstack.scenario._toml import inline
+from ndpstack import toml as units
 from ndpstack.switch import counter_texts
+from ndpstack.toml import dashed, field_types, inline
 from switchd.config import _schema as schema
-from switchd.config._decode import field_types
 from switchd.config._write import written_value
 from switchd.control import METHODS, ServerCounters
 from switchd.daemon import build_parser as daemon_parser

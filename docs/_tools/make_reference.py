@@ -12,15 +12,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ndpstack import toml as units
+from ndpstack._disciplines import DISCIPLINES, Phantom, Queue
 from ndpstack.cli._main import COMMANDS, build_parser
 from ndpstack.scenario import _schema as schema
-from ndpstack.scenario import _units as units
 from ndpstack.scenario import shipped_scenarios, workload_names
-from ndpstack.scenario._decode import dashed
-from ndpstack.scenario._disciplines import DISCIPLINES
 from ndpstack.scenario._load import load_scenario
 from ndpstack.scenario._protocols import PROTOCOLS
-from ndpstack.scenario._settings import CHOICES, struct_fields
+from ndpstack.toml import dashed
+from ndpstack.toml.structs import CHOICES, struct_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -240,8 +240,8 @@ def scenario_page() -> str:
     lines += section(schema.Scenario, "The file")
     lines += variants(schema.Topology, schema.TOPOLOGIES, "topology", "[topology]")
     lines += section(schema.Switch, "switch")
-    lines += section(schema.Queue, "switch.queue and switch.ports")
-    lines += section(schema.Phantom, "switch.queue.phantom")
+    lines += section(Queue, "switch.queue and switch.ports")
+    lines += section(Phantom, "switch.queue.phantom")
     lines += section(schema.Hosts, "hosts")
     lines += section(schema.Delay, "hosts.receive-delay, send-delay, timer-delay")
     lines += section(schema.Transport, "transport")

@@ -13,11 +13,11 @@ from ndpstack.agent._kernel import KernelTcp
 from ndpstack.agent._speakers import SPEAKERS
 from ndpstack.agent._stacks import Stacks
 from ndpstack.agent._world import World
-from ndpstack.scenario._units import Picoseconds
 from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.sim._arrays import record
 from ndpstack.testbed._blueprint import node_name
 from ndpstack.testbed._signals import stop_if_told
+from ndpstack.toml import Picoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
 from ndpstack.cli._exit import Exit
 from ndpstack.host import HostService, ServiceConfig, read_status
-from ndpstack.scenario._units import UnitError, parse_size
+from ndpstack.toml import UnitError, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

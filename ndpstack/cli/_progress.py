@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ndpstack.scenario._units import format_time
+from ndpstack.toml import format_time
 
 if TYPE_CHECKING:
     from ndpstack.sim import Progress

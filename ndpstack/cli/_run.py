@@ -10,7 +10,7 @@ from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._progress import Bar
 from ndpstack.scenario import load_scenario, shipped_scenarios
-from ndpstack.scenario._units import format_time
+from ndpstack.toml import format_time
 
 if TYPE_CHECKING:
     import argparse

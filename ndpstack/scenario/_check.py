@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
-from ndpstack.scenario._disciplines import discipline
+from ndpstack._disciplines import discipline
 from ndpstack.scenario._graph import load_graph, load_htsim
 from ndpstack.scenario._matrix import load_matrix
 from ndpstack.scenario._protocols import protocol
@@ -28,8 +28,8 @@ from ndpstack.scenario._schema import (
 )
 
 if TYPE_CHECKING:
-    from ndpstack.scenario._decode import Place
     from ndpstack.scenario._schema import Scenario, Topology, Traffic
+    from ndpstack.toml import Place
 
 ENGINES_MAX = 4
 FAT_TREE_K_MAX = 40

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.scenario._schema import Clos, Graph
-from ndpstack.scenario._units import BitRate, Picoseconds, UnitError, parse_rate, parse_time
+from ndpstack.toml import BitRate, Picoseconds, UnitError, parse_rate, parse_time
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 import tomllib
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ndpstack._errors import UserError
 from ndpstack.scenario._check import check
-from ndpstack.scenario._decode import Place, decode, suggest
-from ndpstack.scenario._schema import Scenario
+from ndpstack.scenario._schema import TOPOLOGIES, TRAFFIC, Delay, Scenario, Topology, Traffic
+from ndpstack.scenario._workload import Workload, read_sizes
+from ndpstack.toml import (
+    Bytes,
+    Decoder,
+    Forms,
+    Place,
+    PlaceError,
+    Problems,
+    Table,
+    override,
+    suggest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-Table = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -65,10 +74,24 @@ def parse_scenario(
     applied = tuple(overrides)
     for item in applied:
         table = override(table, item)
-    place = Place(name, base=base or Path())
-    scenario = cast("Scenario", decode(Scenario, table, place))
-    check(scenario, place)
+    scenario = _decode(table, name, base or Path())
+    check(scenario, Place(name))
     return ScenarioFile(name, text, applied, scenario)
+
+
+def _decode(table: Table, name: str, base: Path) -> Scenario:
+    """The table as a scenario; refuses it with every mistake."""
+    forms = Forms(
+        parsers={Workload | Bytes: partial(read_sizes, base=base)},
+        variants={Topology: TOPOLOGIES, Traffic: TRAFFIC},
+        shorthands={Delay: "fixed"},
+    )
+    problems = Problems()
+    scenario = Decoder(problems, forms, base).read(Scenario, table)
+    if problems.found:
+        found = (PlaceError(Place(name, item.keys), item.text) for item in problems.found)
+        raise UserError("\n".join(map(str, found)))
+    return cast("Scenario", scenario)
 
 
 def _read(path: Path) -> tuple[str, Path]:
@@ -85,61 +108,3 @@ def _read(path: Path) -> tuple[str, Path]:
         )
     item = resources.files("ndpstack") / "scenarios" / f"{path}.toml"
     return item.read_text(), Path()
-
-
-def split_override(item: str) -> tuple[list[str], str]:
-    """Keys and text of "a.b.0.c=value"."""
-    key, equals, value = item.partition("=")
-    keys = [part.strip() for part in key.split(".")]
-    if not equals or not all(keys):
-        raise UserError(f"--set {item}: write it like topology.k=8")
-    return keys, value.strip()
-
-
-def override(table: Table, item: str) -> Table:
-    """A copy of the table with one value set; tables on the way are made when missing."""
-    keys, text = split_override(item)
-    result = copy.deepcopy(table)
-    node: object = result
-    for key in keys[:-1]:
-        node = _step(node, key, item)
-    _store(node, keys[-1], _value(text), item)
-    return result
-
-
-def _value(text: str) -> object:
-    """The TOML value of that text; a text that is none stands for itself."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _step(node: object, key: str, item: str) -> object:
-    if isinstance(node, list):
-        return node[_index(node, key, item)]
-    if not isinstance(node, dict):
-        raise UserError(f"--set {item}: {key!r} lies below a value, not a table")
-    return node.setdefault(_same_key(node, key), {})
-
-
-def _store(node: object, key: str, value: object, item: str) -> None:
-    if isinstance(node, list):
-        node[_index(node, key, item)] = value
-    elif isinstance(node, dict):
-        node[_same_key(node, key)] = value
-    else:
-        raise UserError(f"--set {item}: {key!r} lies below a value, not a table")
-
-
-def _same_key(node: dict[str, object], key: str) -> str:
-    """The key as the file writes it: dashes and underscores are one."""
-    return next((known for known in node if known.replace("-", "_") == key.replace("-", "_")), key)
-
-
-def _index(node: list[object], key: str, item: str) -> int:
-    if not key.isdecimal() or int(key) >= len(node):
-        raise UserError(
-            f"--set {item}: {key!r} is no index; there are {len(node)} entries, counted from 0"
-        )
-    return int(key)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
-from ndpstack.scenario._decode import Place, dashed, suggest
-from ndpstack.scenario._settings import apply, check_names
+from ndpstack.toml import Place, dashed, suggest
+from ndpstack.toml.structs import apply, check_names
 
 if TYPE_CHECKING:
     from ndpstack._core import (

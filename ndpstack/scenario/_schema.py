@@ -1,7 +1,7 @@
 """What a scenario file may say: one frozen dataclass for each table.
 
 Keys in the file are these names with dashes. The docstring under a field is its line in the
-reference; its type decides how the value is read (see _decode.py).
+reference; its type decides how the value is read (see ndpstack/toml).
 """
 
 from __future__ import annotations
@@ -12,17 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from ndpstack.scenario._units import (
-    BitRate,
-    Bytes,
-    PartsPerMillion,
-    PerSecond,
-    Picoseconds,
-)
+from ndpstack._disciplines import Queue
 from ndpstack.scenario._workload import Workload
-
-Settings = Mapping[str, object]
-"""Values for fields of a C config struct, as written; checked against the struct."""
+from ndpstack.toml import BitRate, Bytes, PartsPerMillion, PerSecond, Picoseconds, Settings
 
 Endless = Literal["endless"]
 """The size of a flow that goes on until the run ends."""
@@ -127,40 +119,6 @@ TOPOLOGIES: Mapping[str, type[Topology]] = {
 
 
 # ---- switches ----
-
-
-@dataclass(frozen=True, kw_only=True)
-class Phantom:
-    """A phantom queue at the exit of a port: marks before the real queue builds."""
-
-    drain: PartsPerMillion = PartsPerMillion(950_000)
-    """Its rate as a share of the port's."""
-    threshold: Bytes = Bytes(1000)
-    """Packets are marked while it is longer than this."""
-    quantum: Picoseconds = Picoseconds(0)
-    """Time between two decrements as in hardware; 0: continuous."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Queue:
-    """The discipline of an output port and its settings, which are keys of this table."""
-
-    discipline: str = "ndp"
-    """droptail, ecn, ndp, cut-payload, strict, pfabric; or fair, for `ndp` and `others` side by
-    side."""
-    preset: str | None = None
-    """Where the settings start from; for ndp: paper, netfpga or p4."""
-    phantom: Phantom | None = None
-    """Phantom queue behind it; none when left out."""
-    ndp: Queue | None = None
-    """fair only: the discipline of NDP packets; ndp when left out."""
-    others: Queue | None = None
-    """fair only: the discipline of all other packets; droptail when left out."""
-    ndp_share: PartsPerMillion | None = None
-    """fair only: the share of the link that NDP gets while both have packets; half when left
-    out."""
-    settings: Settings = field(default_factory=dict)
-    """All other keys: fields of the discipline's config."""
 
 
 @dataclass(frozen=True, kw_only=True)

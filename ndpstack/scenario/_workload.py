@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from ndpstack._errors import UserError
+from ndpstack.toml import Bytes, parse_size, suggest
 
 PROBABILITY_ONE = 1 << 32
 """Probabilities are fractions of this, as the core draws them."""
@@ -99,8 +99,7 @@ def load_workload(name: str, base: Path | None = None) -> Workload:
             raise UserError(f"{path}: no workload there ({error.strerror})") from None
     known = workload_names()
     if name.lower() not in known:
-        close = difflib.get_close_matches(name.lower(), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        hint = suggest(name.lower(), known, "there are")
         raise UserError(f"no workload is called {name!r}; {hint}")
     item = resources.files("ndpstack") / "data" / "workloads" / f"{name.lower()}.txt"
     return _parse(name.lower(), item.read_text())
@@ -163,3 +162,26 @@ def pareto(shape: float, mean: int) -> Workload:
         linear=True,
         source=f"Pareto, shape {shape}, mean {mean} B, minimum {minimum:.0f} B",
     )
+
+
+def read_sizes(value: object, base: Path) -> Workload | Bytes:
+    """A distribution or the one size, as scenarios write them.
+
+    Args:
+        value: "W4", "sizes.txt", "9KB" or { pareto-shape = 1.05, mean = "100KB" }.
+        base: Folder that relative paths start from.
+
+    Raises:
+        UserError: It is neither; or UnitError.
+    """
+    if isinstance(value, str):
+        return parse_size(value) if value[:1].isdigit() else load_workload(value, base)
+    if not isinstance(value, dict) or set(value) != {"pareto-shape", "mean"}:
+        raise UserError(
+            f"{value!r} is no distribution; name a workload ('w4', 'sizes.txt'), a "
+            "size ('9KB'), or { pareto-shape = 1.05, mean = '100KB' }"
+        )
+    shape = value["pareto-shape"]
+    if isinstance(shape, bool) or not isinstance(shape, int | float):
+        raise UserError(f"pareto-shape: {shape!r} is not a number")
+    return pareto(shape, parse_size(value["mean"]))

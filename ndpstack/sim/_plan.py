@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ndpstack._core import ffi, lib
+from ndpstack._disciplines import discipline
 from ndpstack._errors import UserError
 from ndpstack.scenario._check import host_count
-from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import discipline
 from ndpstack.scenario._protocols import Demand, protocol
-from ndpstack.scenario._settings import written
-from ndpstack.scenario._units import Picoseconds, UnitError, parse_time
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
 from ndpstack.sim._traffic import Flows, Setting, build
+from ndpstack.toml import Picoseconds, Place, UnitError, parse_time
+from ndpstack.toml.structs import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,13 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ndpstack._core import CData, nd_phantom_config, nd_sim_config, nd_sim_delay, nd_sim_egress
+    from ndpstack._disciplines import Phantom, Queue
     from ndpstack.scenario._protocols import Configured
     from ndpstack.scenario._schema import (
         Delay,
         LinkChange,
-        Phantom,
         Probes,
-        Queue,
         Scenario,
         Traffic,
     )

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ndpstack.scenario import Scenario
-    from ndpstack.scenario._units import Picoseconds
     from ndpstack.sim._plan import Plan
     from ndpstack.sim._simulation import Status
+    from ndpstack.toml import Picoseconds
 
 Conditions = Mapping[str, str]
 """Under which a run was measured, in words; empty for the simulator, where nothing varies."""

@@ -13,9 +13,9 @@ import numpy as np
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
 from ndpstack.scenario import Scenario, ScenarioFile
-from ndpstack.scenario._units import Picoseconds, parse_time
 from ndpstack.sim._arrays import record, view
 from ndpstack.sim._plan import Plan
+from ndpstack.toml import Picoseconds, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
-from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import FAIR_ROUND_BYTES, single
-from ndpstack.scenario._schema import Queue
-from ndpstack.scenario._settings import written
+from ndpstack._disciplines import FAIR_ROUND_BYTES, Queue, single
 from ndpstack.switch._config import QueueConfig
 from ndpstack.switch._errors import SwitchError
+from ndpstack.toml import Place
+from ndpstack.toml.structs import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,14 +11,14 @@ import time
 from typing import TYPE_CHECKING
 
 from ndpstack.control import Client
-from ndpstack.scenario._toml import to_toml
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._settings import SOCKET
+from ndpstack.toml import to_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ndpstack.scenario._toml import Table
+    from ndpstack.toml import Table
 
 START_SECONDS = 60.0
 """How long a daemon may take until its ports are open."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ndpstack._disciplines import FAIR, Queue, fair_parts, fair_share, single
 from ndpstack._priority import LEVEL
-from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import FAIR, fair_parts, fair_share, single
 from ndpstack.scenario._protocols import protocol
-from ndpstack.scenario._schema import Queue
-from ndpstack.scenario._settings import spelled
+from ndpstack.toml import Place
+from ndpstack.toml.structs import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ndpstack.scenario import Scenario
-    from ndpstack.scenario._toml import Table
     from ndpstack.testbed._blueprint import Blueprint, Route, SwitchPort
     from ndpstack.testbed._ports import PortName
+    from ndpstack.toml import Table
 
 PACKETS = 8192
 """Buffers of a switch."""

@@ -2,11 +2,6 @@
 
 from switchd.config._check import BUILT_IN as BUILT_IN
 from switchd.config._check import parse_endpoint as parse_endpoint
-from switchd.config._decode import Decoder as Decoder
-from switchd.config._decode import Keys as Keys
-from switchd.config._decode import Problem as Problem
-from switchd.config._decode import Problems as Problems
-from switchd.config._decode import Table as Table
 from switchd.config._errors import ConfigError as ConfigError
 from switchd.config._files import Source as Source
 from switchd.config._files import explain as explain
@@ -22,6 +17,5 @@ from switchd.config._schema import Faults as Faults
 from switchd.config._schema import Mirror as Mirror
 from switchd.config._schema import Port as Port
 from switchd.config._schema import Profile as Profile
-from switchd.config._schema import Range as Range
 from switchd.config._schema import Switch as Switch
 from switchd.config._write import plain as plain

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from ndpstack.scenario._decode import dashed, suggest
+from ndpstack.toml import dashed, suggest
 from switchd.config._schema import Config, Port, Profile, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from switchd.config._decode import Keys, Problems
+    from ndpstack.toml import Keys, Problems
 
 SWITCHES_MAX = 16
 PORTS_MAX = 64

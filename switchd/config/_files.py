@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from switchd.config._decode import Keys, Problem, Problems, Table
+    from ndpstack.toml import Keys, Problem, Problems, Table
 
 FILE_BYTES_MAX = 4 * 2**20
 """A configuration for 1024 ports with every key set takes a third of this."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from ndpstack.toml import Decoder, Problems, Table
 from switchd.config._check import check
-from switchd.config._decode import Decoder, Problems, Table
 from switchd.config._errors import ConfigError
 from switchd.config._files import Source, explain, merge, read_files, read_sources
+from switchd.config._forms import FORMS
 from switchd.config._schema import Config
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def load(path: Path, runtime: Table | None = None) -> Loaded:
 def from_table(table: Table, base: Path, sources: list[Source] | None = None) -> Loaded:
     """Checks a table; relative paths in it start from base."""
     problems = Problems()
-    config = cast("Config | None", Decoder(problems, base).read(Config, table))
+    config = cast("Config | None", Decoder(problems, FORMS, base).read(Config, table))
     if config is not None:
         check(config, problems)
     if problems.found or config is None:

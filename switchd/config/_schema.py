@@ -2,7 +2,7 @@
 
 Keys in the file are these names with dashes (underscores are taken too, for those who come from
 SONiC's tables). The docstring under a field is its line in the reference; its type decides how the
-value is read (see _decode.py).
+value is read (see _forms.py).
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, NewType
+from typing import Annotated, Literal, NewType
 
-from ndpstack.scenario._units import BitRate, Bytes, Limit, PartsPerMillion, Picoseconds
-
-Settings = Mapping[str, object]
-"""Values for fields of a C config struct, as written; checked against the struct."""
+from ndpstack.toml import (
+    BitRate,
+    Bytes,
+    Limit,
+    PartsPerMillion,
+    Picoseconds,
+    Range,
+    Settings,
+)
 
 MacAddress = NewType("MacAddress", str)
 """An Ethernet address in lower case with colons."""
@@ -30,13 +35,6 @@ PortPath = NewType("PortPath", str)
 
 FileName = NewType("FileName", str)
 """A name without a folder."""
-
-
-class Range(NamedTuple):
-    """The numbers that a field takes."""
-
-    least: int
-    most: int
 
 
 Dscp = Annotated[int, Range(0, 63)]

@@ -9,12 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args, get_origin
 
-from ndpstack.scenario._decode import dashed
-from ndpstack.scenario._units import BitRate, Bytes, Limit, PartsPerMillion, Picoseconds
-from switchd.config._decode import field_types
+from ndpstack.toml import BitRate, Bytes, Limit, PartsPerMillion, Picoseconds, dashed, field_types
 
 if TYPE_CHECKING:
-    from ndpstack.scenario._toml import Table
+    from ndpstack.toml import Table
 
 _UNITS: Mapping[object, Mapping[str, int]] = {
     Bytes: {"MiB": 2**20, "KiB": 2**10, "MB": 10**6, "KB": 10**3, "B": 1},

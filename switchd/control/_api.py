@@ -13,16 +13,15 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from ndpstack import __version__
 from ndpstack.control import API_VERSION
-from ndpstack.scenario._decode import suggest
-from ndpstack.scenario._toml import to_toml
-from switchd.config import ConfigError, Decoder, Problems, Range
+from ndpstack.toml import Range, suggest, to_toml
+from switchd.config import ConfigError
 from switchd.control import _rows as rows
 from switchd.control import _views as views
+from switchd.control._params import read_params
 from switchd.control._server import CallError
 
 if TYPE_CHECKING:
@@ -144,13 +143,8 @@ class Api:
         if found is None:
             hint = suggest(method, list(METHODS), "there are")
             raise CallError("unknown-method", f"there is no method {method!r}; {hint}")
-        problems = Problems()
-        decoded = Decoder(problems, Path("/")).read(found.params, _listed(params))
-        if problems.found:
-            lines = [f"{'.'.join(item.keys) or method}: {item.text}" for item in problems.found]
-            raise CallError("invalid", "; ".join(lines))
         try:
-            result = await found.run(self, session, decoded)
+            result = await found.run(self, session, read_params(found.params, params, method))
         except ConfigError as error:
             raise CallError("invalid-config", str(error)) from error
         if isinstance(result, list):
@@ -215,12 +209,6 @@ class Api:
             unsaved=bool(self.controller.overrides),
             applied=self.controller.applied_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
-
-
-def _listed(params: object) -> object:
-    """Params as TOML would have them: what was a tuple is a list."""
-    assert isinstance(params, dict)
-    return {key: list(item) if isinstance(item, tuple) else item for key, item in params.items()}
 
 
 METHODS: dict[str, Method] = {}

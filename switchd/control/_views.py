@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from ndpstack.scenario._toml import inline
+from ndpstack.toml import inline
 from switchd.config import BUILT_IN, Config, plain
 from switchd.control import _rows as rows
 from switchd.plan import EFFECTS, PROFILES

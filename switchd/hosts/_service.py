@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.control import API_VERSION
-from ndpstack.scenario._decode import suggest
-from switchd.config import Decoder, Problems
+from ndpstack.toml import suggest
+from switchd.control._params import read_params
 from switchd.control._rows import HostRow, VersionRow
 from switchd.control._server import CallError, Limits
 from switchd.hosts._settings import mtus, settings_of
@@ -80,11 +79,7 @@ class HostService:
             return dataclasses.asdict(VersionRow(API_VERSION, __version__))
         if method != "subscribe":
             raise CallError("unknown-method", f"hosts may call version or subscribe, not {method}")
-        problems = Problems()
-        wanted = cast("Subscribe", Decoder(problems, Path("/")).read(Subscribe, params))
-        if problems.found:
-            raise CallError("invalid", "; ".join(item.text for item in problems.found))
-        name = self._find(wanted)
+        name = self._find(cast("Subscribe", read_params(Subscribe, params, method)))
         self._subscribers[session] = name
         self.refresh()
         return self._told[name].to_wire()

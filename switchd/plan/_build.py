@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
-from ndpstack.scenario._settings import apply, check_names, written
-from switchd.config import Config, ConfigError, Loaded, Port, Problems, Switch, explain
-from switchd.plan._queues import PROFILES, RefusedError, Spot, queue_plan
+from ndpstack.toml import Place, Problems
+from ndpstack.toml.structs import apply, check_names, written
+from switchd.config import Config, ConfigError, Loaded, Port, Switch, explain
+from switchd.plan._queues import PROFILES, queue_plan
 from switchd.plan._types import (
     BasePlan,
     FaultsPlan,
@@ -44,7 +44,7 @@ def build_plan(loaded: Loaded) -> Plan:
     problems = Problems()
     plan: dict[str, SwitchPlan] = {}
     for name in loaded.config.switch:
-        with suppress(RefusedError):
+        with problems.noted():
             plan[name] = _switch(loaded.config, name, problems)
     if problems.found:
         sources = list(loaded.sources)
@@ -54,11 +54,11 @@ def build_plan(loaded: Loaded) -> Plan:
 
 def _switch(config: Config, name: str, problems: Problems) -> SwitchPlan:
     switch = config.switch[name]
-    place = Spot("", ("switch", name), problems=problems)
+    place = Place() / "switch" / name
     wire = _wire(switch, place / "wire")
     ports: dict[str, PortPlan] = {}
     for port_name in switch.port:
-        with suppress(RefusedError):
+        with problems.noted():
             place_of_port = place / "port" / port_name
             ports[port_name] = _port(config, switch, port_name, wire, place_of_port)
     base = BasePlan(
@@ -86,7 +86,7 @@ def _forwarding(switch: Switch) -> Forwarding:
     return Forwarding(groups, addresses, routes)
 
 
-def _wire(switch: Switch, place: Spot) -> Values:
+def _wire(switch: Switch, place: Place) -> Values:
     config = ffi.new("struct nd_frame_config *", lib.nd_frame_config_default())
     settings = {key.replace("-", "_"): value for key, value in switch.wire.items()}
     check_names("nd_frame_config", settings, [], place)
@@ -97,7 +97,7 @@ def _wire(switch: Switch, place: Spot) -> Values:
     return written(config, "nd_frame_config")
 
 
-def _port(config: Config, switch: Switch, name: str, wire: Values, place: Spot) -> PortPlan:
+def _port(config: Config, switch: Switch, name: str, wire: Values, place: Place) -> PortPlan:
     port = switch.port[name]
     profile_name = port.profile or switch.profile
     profile = config.profile.get(profile_name) or PROFILES[profile_name]
@@ -153,7 +153,7 @@ def _trim(switch: Switch, port: Port, wire: Values) -> TrimPlan:
     return TrimPlan(trim.size, dscp, pcp, last_hop)
 
 
-def _phantom(port: Port, place: Spot) -> PhantomPlan | None:
+def _phantom(port: Port, place: Place) -> PhantomPlan | None:
     phantom = port.phantom
     if phantom is None:
         return None

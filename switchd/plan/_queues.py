@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING
 
-from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import discipline
-from ndpstack.scenario._schema import Queue
-from ndpstack.scenario._settings import written
-from switchd.config import Port, Problems, Profile
+from ndpstack._disciplines import Queue, discipline
+from ndpstack.toml.structs import written
+from switchd.config import Port, Profile
 from switchd.plan._types import QueuePlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ndpstack.scenario._units import Limit
+    from ndpstack.toml import Limit, Place
 
 PROFILES: Mapping[str, Profile] = {
     "ndp": Profile(discipline="ndp"),
@@ -46,32 +43,13 @@ FAIR_ROUND_BYTES = 64 * 1024
 """Served a round of a fair queue, both children together."""
 
 
-class RefusedError(Exception):
-    """A plan that cannot be; the problem is noted."""
-
-
-@dataclass(frozen=True)
-class Spot(Place):
-    """A place in the configuration whose mistakes are noted."""
-
-    problems: Problems = field(default_factory=Problems)
-
-    def __truediv__(self, key: str | int) -> Self:
-        return replace(self, keys=(*self.keys, str(key)))
-
-    def fail(self, message: str) -> NoReturn:
-        """Notes the mistake and gives up on the value."""
-        self.problems.add(self.keys, message)
-        raise RefusedError
-
-
 def limit_text(limit: Limit) -> list[str]:
     """A limit as a setting."""
     parts = [f"{limit.bytes}B"] if limit.bytes else []
     return [*parts, f"{limit.packets}pkt"] if limit.packets else parts
 
 
-def _port_settings(name: str, port: Port, place: Spot) -> dict[str, object]:
+def _port_settings(name: str, port: Port, place: Place) -> dict[str, object]:
     """The settings that keys of the port stand for."""
     settings: dict[str, object] = {}
     if port.buffers is not None:
@@ -88,7 +66,7 @@ def _port_settings(name: str, port: Port, place: Spot) -> dict[str, object]:
 
 
 def _single(
-    profile: Profile, settings: Mapping[str, object], packet_bytes: int, place: Spot, *, last: bool
+    profile: Profile, settings: Mapping[str, object], packet_bytes: int, place: Place, *, last: bool
 ) -> QueuePlan:
     queue = Queue(
         discipline=profile.discipline,
@@ -101,14 +79,14 @@ def _single(
     return QueuePlan(name, written(config, found.struct))
 
 
-def _without_trimming(plan: QueuePlan, place: Spot) -> QueuePlan:
+def _without_trimming(plan: QueuePlan, place: Place) -> QueuePlan:
     """The queue that drops where an ndp queue would trim: its data queue alone."""
     if plan.discipline != "ndp":
         (place / "packet-discard-action").fail(f"{plan.discipline} does not trim anyway")
     return QueuePlan("droptail", {"limit": plan.settings["data"]})
 
 
-def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Spot) -> QueuePlan:
+def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueuePlan:
     """The discipline of a port.
 
     Args:
@@ -118,7 +96,7 @@ def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Spot) -> 
         place: Where the port stands.
 
     Raises:
-        RefusedError: Something is wrong, and noted.
+        PlaceError: Something is wrong.
     """
     if profile.discipline == "fair":
         return _fair(profile, port, packet_bytes, place)
@@ -133,7 +111,7 @@ def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Spot) -> 
     return plan
 
 
-def _fair(profile: Profile, port: Port, packet_bytes: int, place: Spot) -> QueuePlan:
+def _fair(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueuePlan:
     for key in ("buffers", "header_buffers", "ecn", "packet_discard_action"):
         if getattr(port, key) is not None:
             text = "goes with one queue; write a profile of your own for two"

@@ -9,7 +9,7 @@ from typing import cast
 
 from ndpstack.cli._table import Cell, Column, render
 from ndpstack.control import API_VERSION
-from ndpstack.scenario._units import format_rate
+from ndpstack.toml import format_rate
 
 FORMATS = ("table", "json", "keyvalue")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ndpstack._errors import UserError
 from ndpstack.cli._table import Cell, Column, render
-from ndpstack.scenario._units import format_rate
+from ndpstack.toml import format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ import pytest
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._progress import line, share_done
-from ndpstack.scenario._units import Picoseconds
 from ndpstack.sim import Progress
+from ndpstack.toml import Picoseconds
 
 if TYPE_CHECKING:
     from pathlib import Path

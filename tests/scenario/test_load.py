@@ -78,8 +78,19 @@ def test_a_mistake_is_named_by_file_key_and_remedy(old: str, new: str, message: 
     assert old in BASE
     with pytest.raises(UserError, match=message) as caught:
         parse_scenario(BASE.replace(old, new), "test.toml")
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith("test.toml: ")
+    assert all(line.startswith("test.toml: ") for line in str(caught.value).splitlines())
+
+
+def test_all_mistakes_are_listed() -> None:
+    text = BASE.replace("k = 4", "kk = 4").replace('"10Gbit"', '"10Gb"')
+    with pytest.raises(UserError) as caught:
+        parse_scenario(text, "test.toml")
+    assert str(caught.value).splitlines() == [
+        "test.toml: topology.kk: unknown key; did you mean 'k'?",
+        "test.toml: topology.rate: '10Gb': 'Gb' is no unit of a rate; use one of bit, Kbit, Mbit, "
+        "Gbit, Tbit, bit/s, Kbit/s, Mbit/s, Gbit/s, Tbit/s",
+        "test.toml: topology: `k` is missing",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndpstack.scenario._toml import to_toml
+from ndpstack.toml import Table, to_toml
 from switchd.config import (
     BUILT_IN,
     Config,
     ConfigError,
-    Table,
     from_table,
     load,
     merge,

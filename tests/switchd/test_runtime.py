@@ -10,13 +10,15 @@ from fake_dataplane import FakeDataPlane
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switchd.config import Table, from_table
+from switchd.config import from_table
 from switchd.dataplane import DataPlaneError
 from switchd.plan import Forwarding, GroupPlan, Plan, RoutePlan, build_plan
 from switchd.runtime import Manager
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ndpstack.toml import Table
 
 
 def plan(**switches: dict[str, object]) -> Plan:

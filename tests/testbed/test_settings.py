@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from ndpstack._disciplines import DISCIPLINES
 from ndpstack.scenario import Scenario, load_scenario, parse_scenario, shipped_scenarios
-from ndpstack.scenario._decode import Place
-from ndpstack.scenario._disciplines import DISCIPLINES
-from ndpstack.scenario._settings import apply, spelled, written
-from ndpstack.scenario._toml import to_toml
 from ndpstack.testbed import TestbedError
 from ndpstack.testbed._blueprint import blueprint
 from ndpstack.testbed._daemon import Switchd
 from ndpstack.testbed._ports import port_names
 from ndpstack.testbed._settings import switchd_settings
+from ndpstack.toml import Place, to_toml
+from ndpstack.toml.structs import apply, spelled, written
 from switchd.config import from_table
 from switchd.plan import Plan, build_plan
 

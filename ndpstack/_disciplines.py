@@ -1,16 +1,15 @@
-"""The disciplines that a scenario can name: their C tables and presets."""
+"""The disciplines that configurations can name: their tables, C structs and presets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ndpstack._core import ffi, lib
-from ndpstack.scenario._decode import Place, suggest
-from ndpstack.scenario._schema import Queue
-from ndpstack.scenario._settings import apply, check_names
+from ndpstack.toml import Bytes, PartsPerMillion, Picoseconds, Place, Settings, suggest
+from ndpstack.toml.structs import apply, check_names
 
 if TYPE_CHECKING:
     from ndpstack._core import Struct, nd_queue_ops
@@ -20,6 +19,40 @@ DEFAULT_PACKETS = 8
 
 Preset = Callable[[int], "Struct"]
 """Wire bytes of a full packet -> config."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phantom:
+    """A phantom queue at the exit of a port: marks before the real queue builds."""
+
+    drain: PartsPerMillion = PartsPerMillion(950_000)
+    """Its rate as a share of the port's."""
+    threshold: Bytes = Bytes(1000)
+    """Packets are marked while it is longer than this."""
+    quantum: Picoseconds = Picoseconds(0)
+    """Time between two decrements as in hardware; 0: continuous."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """The discipline of an output port and its settings, which are keys of this table."""
+
+    discipline: str = "ndp"
+    """droptail, ecn, ndp, cut-payload, strict, pfabric; or fair, for `ndp` and `others` side by
+    side."""
+    preset: str | None = None
+    """Where the settings start from; for ndp: paper, netfpga or p4."""
+    phantom: Phantom | None = None
+    """Phantom queue behind it; none when left out."""
+    ndp: Queue | None = None
+    """fair only: the discipline of NDP packets; ndp when left out."""
+    others: Queue | None = None
+    """fair only: the discipline of all other packets; droptail when left out."""
+    ndp_share: PartsPerMillion | None = None
+    """fair only: the share of the link that NDP gets while both have packets; half when left
+    out."""
+    settings: Settings = field(default_factory=dict)
+    """All other keys: fields of the discipline's config."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from ndpstack.scenario._units import (
+from ndpstack.toml import (
     Limit,
     UnitError,
     format_rate,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Table = dict[str, object]
-"""A TOML table."""
+    from ndpstack.toml._decode import Table
 
 
 def to_toml(table: Table) -> str:

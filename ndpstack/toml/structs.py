@@ -1,8 +1,8 @@
-"""Keys of a scenario as fields of a C config struct.
+"""Keys of a table as fields of a C config struct.
 
 Every field of an engine's or a discipline's config can be set by its C name, with its unit in the
 value: the name says which unit (…_bytes, …_ns, …_bps), the struct says which type. So nothing that
-an engine can do is out of a scenario's reach, and nothing has to be listed twice.
+an engine can do is out of a configuration's reach, and nothing has to be listed twice.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi
-from ndpstack.scenario._decode import Place, dashed, suggest
-from ndpstack.scenario._units import (
+from ndpstack.toml._places import Place, dashed, suggest
+from ndpstack.toml._units import (
     UnitError,
     parse_limit,
     parse_rate,
@@ -37,7 +37,7 @@ _PACKETS = re.compile(r"\s*([0-9]+)\s*pkt\s*")
 
 
 def struct_fields(struct: str) -> dict[str, CType]:
-    """Fields of a config struct that a scenario can set, pointers left out."""
+    """Fields of a config struct that a table can set, pointers left out."""
     fields = ffi.typeof(f"struct {struct}").fields
     return {name: field.type for name, field in fields if field.type.kind != "pointer"}
 
@@ -49,7 +49,7 @@ def check_names(
 
     Args:
         struct: Name of the C struct.
-        settings: What the scenario says.
+        settings: What the table says.
         known: Keys of the table that are no settings, for the hint.
         place: Where the table stands.
     """
@@ -68,7 +68,7 @@ def apply(
     Args:
         config: Where to.
         struct: Name of its type.
-        settings: Names and values as the scenario has them.
+        settings: Names and values as the table has them.
         packet_bytes: Wire bytes of a full packet: what "8pkt" stands for where bytes are wanted.
         place: Where the table stands.
     """
