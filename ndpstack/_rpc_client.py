@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import inspect
 import time
 import typing
@@ -14,6 +15,7 @@ from ndpstack._rpc_server import CLOSE, NEXT, plain
 from ndpstack._rpc_wire import (
     END,
     ERROR,
+    LATE,
     ONE_WAY,
     STREAM,
     Codec,
@@ -23,7 +25,7 @@ from ndpstack._rpc_wire import (
     pack_request,
     unpack_reply,
 )
-from ndpstack.errors import Refused, Reset, Unreachable
+from ndpstack.errors import Refused, Reset, Unreachable, make_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -151,6 +153,8 @@ class Client:
         return sorted(self._servers, key=lambda s: (s.aside_until > now, s.outstanding))
 
     def _value(self, head: ReplyHead) -> object:
+        if head.status == LATE:
+            raise make_error(errno.ETIMEDOUT, "the method took longer than the call's timeout")
         if head.status == ERROR:
             body = self._codec.unpack(head.body)
             kind, text = body if isinstance(body, list | tuple) and len(body) == 2 else ("", body)

@@ -18,6 +18,7 @@ from ndpstack import aio
 from ndpstack._rpc_wire import (
     END,
     ERROR,
+    LATE,
     ONE_WAY,
     PART,
     VALUE,
@@ -85,6 +86,10 @@ class _Method:
     call: Handler
     streams: bool
     in_thread: bool
+
+
+class _LateError(TimeoutError):
+    """The call's deadline passed, which is not an error of the method."""
 
 
 @dataclass
@@ -241,7 +246,7 @@ class Service:
             raise
         except Exception as error:
             metrics.errors += 1
-            metrics.cancelled += isinstance(error, TimeoutError)
+            metrics.cancelled += isinstance(error, _LateError)
             await self._fail(rpc, error)
         finally:
             seconds = time.perf_counter() - begin
@@ -259,8 +264,14 @@ class Service:
             values = method.call(*args, **kwargs)
             assert isinstance(values, AsyncIterator)
             return await self._begin_stream(rpc, values)
-        async with asyncio.timeout(left):
-            value = await self._value(method, args, kwargs)
+        limit = asyncio.timeout(left)
+        try:
+            async with limit:
+                value = await self._value(method, args, kwargs)
+        except TimeoutError:
+            if limit.expired():
+                raise _LateError from None
+            raise
         if head.flags & ONE_WAY:
             return 0
         reply = pack_reply(VALUE, self._codec.pack(plain(value)))
@@ -286,6 +297,9 @@ class Service:
         """Tells the client what was raised, by type and message."""
         if rpc.replied:
             logger.warning("%s: one-way call failed: %r", self.name, error)
+            return
+        if isinstance(error, _LateError):
+            await rpc.reply(pack_reply(LATE, b""))
             return
         body = self._codec.pack([type(error).__name__, str(error)])
         with contextlib.suppress(MessageTooLong):

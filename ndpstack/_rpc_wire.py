@@ -3,7 +3,7 @@
 | bytes | request | reply |
 |---|---|---|
 | 1 | version | version |
-| 1 | flags: 1 one-way, 2 the reply is a stream | status: 0 value, 1 error, 2 part, 3 end |
+| 1 | flags: 1 one-way, 2 the reply is a stream | status: 0 value, 1 error, 2 part, 3 end, 4 late |
 | 2 | length of the method's name | 0 |
 | 8 | nanoseconds left until the deadline, 0: none | stream: number of the cursor |
 | ... | method's name, then the body | body |
@@ -29,6 +29,8 @@ VALUE: Final = 0
 ERROR: Final = 1
 PART: Final = 2
 END: Final = 3
+LATE: Final = 4
+"""The deadline passed before the method had ended; the server's clock was the quicker one."""
 
 NAME_BYTES_MAX: Final = 255
 

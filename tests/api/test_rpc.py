@@ -137,6 +137,36 @@ def test_deadlines_travel(kind: str, pair: Pair) -> None:
     assert service.metrics["sleep"].cancelled == 1
 
 
+@by_loop
+def test_the_server_may_notice_first_that_it_is_late(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks at the clock first: the caller gets one and the same error."""
+    service = make_service()
+
+    @service.method
+    async def sleep() -> None:
+        await asyncio.sleep(10)
+
+    @service.method
+    async def give_up() -> None:
+        raise TimeoutError("of its own")
+
+    def hurried(method: str, flags: int, left_ns: int, body: bytes) -> bytes:
+        return pack_request(method, flags, left_ns // 1000, body)
+
+    async def body(client: Client) -> None:
+        with pytest.raises(RemoteError, match="TimeoutError: of its own"):
+            await client.call("give_up", timeout=60)
+        monkeypatch.setattr("ndpstack._rpc_client.pack_request", hurried)
+        with pytest.raises(errors.Timeout, match="took longer than the call's timeout"):
+            await client.call("sleep", timeout=60)
+
+    with_client(kind, pair, service, body)
+    assert service.metrics["sleep"].cancelled == 1
+    assert service.metrics["give_up"].cancelled == 0
+
+
 async def until(condition: Callable[[], bool]) -> None:
     for _ in range(500):
         if condition():
