@@ -481,6 +481,7 @@ struct nd_strict_config {
 	uint32_t levels;
 	struct nd_limit level;
 	struct nd_limit total;
+	uint32_t weights[8];
 	struct nd_shared *shared;
 };
 

@@ -402,6 +402,7 @@ class nd_strict_config(Struct):
     levels: int
     level: nd_limit
     total: nd_limit
+    weights: Pointer[int]
     shared: nd_shared
 
 class nd_pfabric_config(Struct):

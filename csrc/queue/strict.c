@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* N FIFOs, the highest non-empty one first. */
+/*
+ * N FIFOs: the highest non-empty strict one first, then those with weights in turn.
+ *
+ * DESIGN NOTES
+ * 1. The turns are deficit round robin in the form of fair.c: a level is served while its credit is
+ *    above zero, may overdraw it by one packet, loses credit when it runs empty, keeps its debt.
+ * 2. Without weights nothing of that is touched: one bit scan finds the level.
+ */
 #include "queue/strict.h"
 
 #include "base/refuse.h"
@@ -8,13 +15,29 @@
 struct strict {
 	struct nd_queue queue;
 	const struct nd_strict_config *config;
-	uint32_t ready; /* bit i: level i holds packets */
+	uint32_t ready;    /* bit i: level i holds packets */
+	uint32_t weighted; /* bit i: level i has a weight */
+	uint32_t turn;     /* level with a weight that is being served */
+	int32_t credit[ND_STRICT_LEVELS_MAX]; /* bytes */
 	struct nd_fifo levels[];
 };
 
 static const char *const strict_classes[] = {
 	"level0", "level1", "level2", "level3", "level4", "level5", "level6", "level7", NULL,
 };
+
+static int strict_check_weights(const struct nd_strict_config *config, const char **why)
+{
+	for (uint32_t i = 0; i < ND_STRICT_LEVELS_MAX; i++) {
+		if (config->weights[i] > ND_STRICT_WEIGHT_MAX)
+			return nd_refuse(why, "weights", config->weights[i],
+					 "must be 0 to 100: only their ratios matter");
+		if (config->weights[i] && i >= config->levels)
+			return nd_refuse(why, "weights", config->weights[i],
+					 "must be 0 for levels that are not there");
+	}
+	return 0;
+}
 
 static int strict_check(const void *opaque, const char **why)
 {
@@ -26,7 +49,7 @@ static int strict_check(const void *opaque, const char **why)
 	if (!nd_limit_is_set(&config->level) && !nd_limit_is_set(&config->total) && !config->shared)
 		return nd_refuse(why, "total.bytes", 0,
 				 "a queue needs a limit: set total, level or shared");
-	return 0;
+	return strict_check_weights(config, why);
 }
 
 static size_t strict_bytes(const void *opaque)
@@ -42,11 +65,14 @@ static void strict_init(struct nd_queue *queue, const struct nd_pool *pool, cons
 	struct strict *self = (struct strict *)queue;
 
 	(void)seed;
-	*queue = (struct nd_queue){ .ops = &nd_strict_ops, .pool = pool, .counters = counters };
-	self->config = opaque;
-	self->ready = 0;
-	for (uint32_t i = 0; i < self->config->levels; i++)
+	*self = (struct strict){
+		.queue = { .ops = &nd_strict_ops, .pool = pool, .counters = counters },
+		.config = opaque,
+	};
+	for (uint32_t i = 0; i < self->config->levels; i++) {
 		nd_fifo_init(&self->levels[i]);
+		self->weighted |= (uint32_t)(self->config->weights[i] > 0) << i;
+	}
 }
 
 static bool strict_admits(const struct strict *self, const struct nd_fifo *level, uint32_t bytes)
@@ -76,21 +102,44 @@ static enum nd_verdict strict_enqueue(struct nd_queue *queue, uint32_t index, nd
 	return ND_KEPT;
 }
 
+static uint32_t highest(uint32_t levels)
+{
+	return 31 - (uint32_t)__builtin_clz(levels);
+}
+
+/* Of the levels, which all have weights, the one whose turn it is. */
+static ND_NOINLINE uint32_t take_turn(struct strict *self, uint32_t levels)
+{
+	while (!(levels >> self->turn & 1) || self->credit[self->turn] <= 0) {
+		int32_t *credit = &self->credit[self->turn];
+
+		if (*credit > 0)
+			*credit = 0;
+		self->turn = (self->turn ? self->turn : self->config->levels) - 1;
+		self->credit[self->turn] += (int32_t)(self->config->weights[self->turn] *
+						      ND_STRICT_WEIGHT_BYTES);
+	}
+	return self->turn;
+}
+
 static uint32_t strict_dequeue(struct nd_queue *queue, nd_ns now)
 {
 	struct strict *self = (struct strict *)queue;
 	uint32_t ready = self->ready & ~queue->blocked;
+	uint32_t strict = ready & ~self->weighted;
 	const struct nd_packet *packet;
 	uint32_t level, index;
 
 	(void)now;
 	if (!ready)
 		return ND_NONE;
-	level = 31 - (uint32_t)__builtin_clz(ready);
+	level = ND_LIKELY(strict) ? highest(strict) : take_turn(self, ready);
 	index = nd_fifo_pop(&self->levels[level], queue->pool);
 	packet = nd_queue_packet(queue, index);
 	if (!self->levels[level].packets)
 		self->ready &= ~(1u << level);
+	if (!strict)
+		self->credit[level] -= packet->wire_bytes;
 	nd_queue_let_go(queue, self->config->shared, packet);
 	nd_queue_count_served(queue, packet);
 	return index;
@@ -99,8 +148,13 @@ static uint32_t strict_dequeue(struct nd_queue *queue, nd_ns now)
 static uint32_t strict_peek(const struct nd_queue *queue)
 {
 	const struct strict *self = (const struct strict *)queue;
+	uint32_t strict = self->ready & ~self->weighted;
 
-	return self->ready ? self->levels[31 - __builtin_clz(self->ready)].head : ND_NONE;
+	if (!self->ready)
+		return ND_NONE;
+	if (!strict && self->ready >> self->turn & 1)
+		return self->levels[self->turn].head;
+	return self->levels[highest(strict ? strict : self->ready)].head;
 }
 
 static struct nd_queue_depth strict_depth(const struct nd_queue *queue, uint32_t class)

@@ -1,4 +1,4 @@
-"""The strict discipline against one list for each level (R-H5-1, R-H4-2)."""
+"""The strict discipline against one list for each level (R-H5-1, R-H4-2, U24)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ndpstack._core import ffi
 
 
 class Strict:
-    """Lists, the last of which is served first."""
+    """Lists, the last strict one of which is served first; those with a weight take turns."""
 
-    def __init__(self, levels: int, level: int, total: int) -> None:
+    def __init__(self, level: int, total: int, weights: list[int]) -> None:
         self.level_limit, self.total_limit = level, total
-        self.levels: list[list[Item]] = [[] for _ in range(levels)]
+        self.weights = weights
+        self.levels: list[list[Item]] = [[] for _ in weights]
+        self.credit = [0] * len(weights)
+        self.turn = 0
 
     def put(self, item: Item, chance: Chance) -> Outcome:
         assert chance.cuts == 0
@@ -27,20 +30,41 @@ class Strict:
         return Outcome.kept()
 
     def get(self) -> Item | None:
-        return next((level.pop(0) for level in reversed(self.levels) if level), None)
+        for level, weight in reversed(list(zip(self.levels, self.weights, strict=True))):
+            if level and not weight:
+                return level.pop(0)
+        return self.take_turn() if any(self.levels) else None
+
+    def take_turn(self) -> Item:
+        while not self.levels[self.turn] or self.credit[self.turn] <= 0:
+            self.credit[self.turn] = min(self.credit[self.turn], 0)
+            self.turn = (self.turn - 1) % len(self.levels)
+            self.credit[self.turn] += 1536 * self.weights[self.turn]
+        item = self.levels[self.turn].pop(0)
+        self.credit[self.turn] -= item.size
+        return item
 
     def held(self) -> list[Item]:
         return [item for level in self.levels for item in level]
 
 
 class StrictMachine(QueueMachine):
-    """Any number of levels."""
+    """Any number of levels, each strict or with a weight."""
 
-    @initialize(levels=st.integers(1, 8), level=st.integers(1, 6), total=st.integers(64, 12000))
-    def start(self, levels: int, level: int, total: int) -> None:
-        config = {"levels": levels, "level": {"packets": level}, "total": {"bytes": total}}
+    @initialize(
+        weights=st.lists(st.sampled_from((0, 0, 1, 2, 5)), min_size=1, max_size=8),
+        level=st.integers(1, 6),
+        total=st.integers(64, 12000),
+    )
+    def start(self, weights: list[int], level: int, total: int) -> None:
+        config = {
+            "levels": len(weights),
+            "level": {"packets": level},
+            "total": {"bytes": total},
+            "weights": weights,
+        }
         self.real = Discipline("strict", ffi.new("struct nd_strict_config *", config))
-        self.model = Strict(levels, level, total)
+        self.model = Strict(level, total, weights)
 
 
 TestStrict = StrictMachine.TestCase
