@@ -3,7 +3,6 @@
 #include "sim/agenda.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SLOT_MASK (ND_AGENDA_SLOTS - 1)
@@ -27,46 +26,57 @@ static uint32_t chunks_for(uint32_t limit)
 	return limit / CHUNK_EVENTS + nd_min_u32(limit, ND_AGENDA_SLOTS) + 1;
 }
 
-int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t shift)
+/* The arrays of an agenda, one behind the other in its memory. */
+struct layout {
+	size_t entries, slots, map, run, scratch, far, total;
+};
+
+static size_t take(size_t *at, size_t count, size_t bytes)
 {
+	size_t offset = *at;
+
+	*at = (offset + count * bytes + 63) & ~(size_t)63;
+	return offset;
+}
+
+static struct layout lay_out(uint32_t limit)
+{
+	struct layout l;
+	size_t at = 0;
+
+	l.slots = take(&at, ND_AGENDA_SLOTS, sizeof(struct nd_agenda_slot));
+	l.map = take(&at, ND_AGENDA_SLOTS / 64, sizeof(uint64_t));
+	l.run = take(&at, limit, sizeof(struct nd_agenda_event));
+	l.scratch = take(&at, limit, sizeof(struct nd_agenda_event));
+	l.entries = take(&at, (size_t)chunks_for(limit) * ND_AGENDA_CHUNK,
+			 sizeof(struct nd_agenda_event));
+	l.far = take(&at, limit, sizeof(struct nd_agenda_far));
+	l.total = at;
+	return l;
+}
+
+int nd_agenda_init(struct nd_agenda *agenda, struct nd_keep *keep, uint32_t limit, uint32_t shift)
+{
+	struct layout l = lay_out(limit);
+	uint8_t *memory = nd_keep_get(keep, l.total);
+
 	nd_assert(limit > 0 && shift > FEW_BITS && shift <= 2 * PASS_BITS);
-	memset(agenda, 0, sizeof(*agenda));
-	agenda->limit = limit;
-	agenda->shift = shift;
-	agenda->next_slot = 1;
-	agenda->chunks = chunks_for(limit);
-	agenda->chunk_free = ND_NONE;
-	agenda->run = malloc((size_t)limit * sizeof(*agenda->run));
-	agenda->scratch = malloc((size_t)limit * sizeof(*agenda->scratch));
-	agenda->far = malloc((size_t)limit * sizeof(*agenda->far));
-	agenda->slots = calloc(ND_AGENDA_SLOTS, sizeof(*agenda->slots));
-	agenda->map = calloc(ND_AGENDA_SLOTS / 64, sizeof(*agenda->map));
-	agenda->entries = aligned_alloc(64, (size_t)agenda->chunks * ND_AGENDA_CHUNK *
-						    sizeof(*agenda->entries));
-	if (agenda->run && agenda->scratch && agenda->far && agenda->slots && agenda->map &&
-	    agenda->entries)
-		return 0;
-	nd_agenda_free(agenda);
-	return -ENOMEM;
-}
-
-void nd_agenda_free(struct nd_agenda *agenda)
-{
-	free(agenda->run);
-	free(agenda->scratch);
-	free(agenda->far);
-	free(agenda->slots);
-	free(agenda->map);
-	free(agenda->entries);
-	memset(agenda, 0, sizeof(*agenda));
-}
-
-size_t nd_agenda_bytes(const struct nd_agenda *agenda)
-{
-	return (size_t)agenda->limit * (sizeof(*agenda->run) + sizeof(*agenda->scratch) +
-					sizeof(*agenda->far)) +
-	       (size_t)agenda->chunks * ND_AGENDA_CHUNK * sizeof(*agenda->entries) +
-	       ND_AGENDA_SLOTS * sizeof(*agenda->slots);
+	if (!memory)
+		return -ENOMEM;
+	*agenda = (struct nd_agenda){
+		.limit = limit,
+		.shift = shift,
+		.next_slot = 1,
+		.chunks = chunks_for(limit),
+		.chunk_free = ND_NONE,
+		.run = (void *)(memory + l.run),
+		.scratch = (void *)(memory + l.scratch),
+		.far = (void *)(memory + l.far),
+		.slots = (void *)(memory + l.slots),
+		.map = (void *)(memory + l.map),
+		.entries = (void *)(memory + l.entries),
+	};
+	return 0;
 }
 
 static void mark(struct nd_agenda *agenda, uint32_t slot)

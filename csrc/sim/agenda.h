@@ -21,6 +21,7 @@
 #define ND_SIM_AGENDA_H
 
 #include "base/types.h"
+#include "sim/keep.h"
 
 /* Absolute time inside the simulator, in picoseconds. */
 typedef uint64_t nd_ps;
@@ -67,13 +68,9 @@ struct nd_agenda {
 	uint64_t far_order; /* of putting in */
 };
 
-/* Allocates room for limit pending events. A slot is 2^shift ps wide, shift 6 to 16. 0 or
- * -ENOMEM. */
-int nd_agenda_init(struct nd_agenda *agenda, uint32_t limit, uint32_t shift);
-void nd_agenda_free(struct nd_agenda *agenda);
-
-/* Bytes allocated; what was never touched costs nothing. */
-size_t nd_agenda_bytes(const struct nd_agenda *agenda);
+/* Takes room for limit pending events from keep, which has to outlive it. A slot is 2^shift ps wide,
+ * shift 6 to 16. 0 or -ENOMEM. */
+int nd_agenda_init(struct nd_agenda *agenda, struct nd_keep *keep, uint32_t limit, uint32_t shift);
 
 /* Pending events, and those of a kind, which is what >> shift. */
 uint32_t nd_agenda_pending(const struct nd_agenda *agenda);

@@ -186,7 +186,7 @@ int nd_build_agenda(struct nd_sim *sim, uint32_t flow_count, struct nd_error *er
 	if (!config->events_max)
 		config->events_max = config->packets_max + sim->topology.ports +
 				     sim->topology.hosts * EVENTS_PER_HOST + flow_count + EVENTS_MIN;
-	if (nd_agenda_init(&sim->agenda, config->events_max, slot_shift(sim)))
+	if (nd_agenda_init(&sim->agenda, &sim->keep, config->events_max, slot_shift(sim)))
 		return nd_error_set(error, -ENOMEM, "no room for %u events", config->events_max);
 	return 0;
 }

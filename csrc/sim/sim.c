@@ -38,7 +38,6 @@ void nd_sim_free(struct nd_sim *sim)
 		return;
 	nd_capture_free(sim);
 	nd_topology_free(&sim->topology);
-	nd_agenda_free(&sim->agenda);
 	nd_keep_free(&sim->keep);
 	free(sim);
 }
@@ -248,7 +247,7 @@ const struct nd_sim_counters *nd_sim_counters(const struct nd_sim *sim)
 
 size_t nd_sim_memory(const struct nd_sim *sim)
 {
-	return sizeof(*sim) + sim->keep.bytes + nd_agenda_bytes(&sim->agenda);
+	return sizeof(*sim) + sim->keep.bytes;
 }
 
 static void give(uint32_t *count, uint32_t value)

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 
 static struct nd_agenda agenda;
+static struct nd_keep keep;
 static nd_ps taken_at;
 
 static void begin(uint32_t limit, uint32_t shift)
 {
-	CHECK_EQ(nd_agenda_init(&agenda, limit, shift), 0);
+	CHECK_EQ(nd_agenda_init(&agenda, &keep, limit, shift), 0);
 }
 
 static void put(nd_ps time, uint32_t arg)
@@ -43,7 +44,7 @@ static void end(void)
 	CHECK(!take_by(ND_NEVER));
 	CHECK_EQ(nd_agenda_pending(&agenda), 0);
 	CHECK(!nd_agenda_audit(&agenda));
-	nd_agenda_free(&agenda);
+	nd_keep_free(&keep);
 }
 
 TEST(agenda_put__equal_times_in_order_of_putting)
