@@ -195,11 +195,8 @@ struct nd_homa_learned {
 	nd_ns at;                           /* of the next one */
 };
 
+/* What every packet touches comes first; see struct nd_ndp. */
 struct nd_homa {
-	struct nd_homa_counters counters;
-	struct nd_homa_config config;
-	struct nd_setup setup;
-	struct nd_rx_memory rx;  /* copy; get is NULL where no bytes are kept */
 	nd_ns now;               /* of the call in progress */
 	uint64_t key;            /* secret odd factor, see nd_homa_key() */
 	uint64_t next_id;
@@ -244,13 +241,17 @@ struct nd_homa {
 	uint32_t done_first;
 	uint32_t done_count;
 
-	struct nd_homa_learned learned;
 	uint32_t cutoffs[ND_HOMA_PRIORITIES];
 	uint16_t cutoff_version;
 	uint8_t unscheduled_levels;
 	uint8_t scheduled_levels;
 	uint8_t collapse; /* low bits of a priority that do not count */
 	nd_ns frozen;
+	struct nd_homa_counters counters;
+	struct nd_homa_config config;
+	struct nd_setup setup;
+	struct nd_rx_memory rx;  /* copy; get is NULL where no bytes are kept */
+	struct nd_homa_learned learned;
 };
 
 #endif

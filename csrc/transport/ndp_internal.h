@@ -226,46 +226,45 @@ struct nd_ndp_control {
 
 /* ---- the endpoint ---- */
 
+/* What every packet touches comes first, what hardly any does last: a simulated host's endpoint is
+ * never in the cache when its packet comes, and each line of it is waited for. */
 struct nd_ndp {
-	struct nd_ndp_counters counters;
-	struct nd_ndp_config config;
-	struct nd_rx_memory rx;
-	bool has_rx;
+	nd_ns clock;           /* latest time that the driver told */
+	nd_ns busy_since;      /* the ready lists have not been empty since, ND_NEVER when they are */
+	struct nd_ndp_control *control; /* ring */
+	uint32_t control_mask;
+	uint32_t control_head, control_tail; /* free running */
+	uint32_t event_head, event_tail; /* tagged */
+	uint32_t events;      /* queued */
 	uint32_t self;
-	struct nd_rng rng;
-	uint32_t connection_next; /* id */
-	uint32_t generation_next;
-
+	uint32_t found_slot;  /* of the last connection found in the map, or ND_NONE; ... */
+	uint64_t found_key;   /* ... its key */
 	struct nd_pool connections;
-	struct nd_map connection_map;
-	uint64_t found_key;  /* of the last connection found in the map, ... */
-	uint32_t found_slot; /* ... its slot, or ND_NONE */
+	struct nd_heap timers; /* by connection slot */
+	struct nd_pull pull;
+	uint32_t ready_levels; /* bit set: list is not empty */
+	bool has_rx;
+	uint32_t ready_head[ND_NDP_PRIORITIES], ready_tail[ND_NDP_PRIORITIES];
 	struct nd_pool windows;
 	struct nd_pool messages;
 	struct nd_pool incoming;
 	struct nd_pool peers;
+	struct nd_pool path_sets;
+	struct nd_rng rng;
+	struct nd_map connection_map;
+	struct nd_ndp_config config;
+	struct nd_ndp_counters counters;
+
+	uint32_t starved_head, starved_tail;
 	struct nd_map peer_map;
 	uint32_t peer_oldest, peer_newest; /* without users */
-	struct nd_pool path_sets;
 	struct nd_ndp_listener *listeners;
-	struct nd_heap timers; /* by connection slot */
-	struct nd_pull pull;
-
-	uint32_t ready_head[ND_NDP_PRIORITIES], ready_tail[ND_NDP_PRIORITIES];
-	uint32_t ready_levels; /* bit set: list is not empty */
-	uint32_t starved_head, starved_tail;
-	uint32_t blocked[ND_NDP_BLOCKED_BUCKETS];
-	nd_ns clock;           /* latest time that the driver told */
-	nd_ns busy_since;      /* the ready lists have not been empty since, ND_NEVER when they are */
-
-	struct nd_ndp_control *control; /* ring */
-	uint32_t control_mask;
-	uint32_t control_head, control_tail; /* free running */
-
-	uint32_t event_head, event_tail; /* tagged */
-	uint32_t events;      /* queued */
+	struct nd_rx_memory rx;
+	uint32_t connection_next; /* id */
+	uint32_t generation_next;
 	uint32_t live;        /* connections that have not ended */
 	uint32_t reserved;    /* by listeners and not in use */
+	uint32_t blocked[ND_NDP_BLOCKED_BUCKETS];
 };
 
 static inline struct nd_ndp_connection *nd_ndp_connection_at(const struct nd_ndp *ndp,
