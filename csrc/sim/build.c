@@ -240,11 +240,14 @@ static int build_host(struct nd_sim *sim, uint32_t number, uint8_t *const *next,
 	return 0;
 }
 
-static size_t endpoint_bytes(const struct nd_sim_engine *engine, uint32_t host)
+/* Endpoints of all classes lie at equal distances, so that their addresses follow from the host. */
+static size_t endpoint_bytes(const struct nd_sim_engine *engine)
 {
-	uint32_t class = engine->host_class ? engine->host_class[host] : 0;
+	size_t most = 0;
 
-	return (engine->ops->bytes(engine->configs[class]) + 63) & ~(size_t)63;
+	for (uint32_t i = 0; i < engine->classes; i++)
+		most = nd_max_u64(most, engine->ops->bytes(engine->configs[i]));
+	return (most + 63) & ~(size_t)63;
 }
 
 static int build_hosts(struct nd_sim *sim, struct nd_error *error)
@@ -258,19 +261,18 @@ static int build_hosts(struct nd_sim *sim, struct nd_error *error)
 	if (!sim->hosts || !sim->host_rows || !sim->delay_rngs)
 		return error->code;
 	for (uint32_t i = 0; i < sim->engine_count; i++) {
-		size_t total = 0;
-
-		for (uint32_t h = 0; h < hosts; h++)
-			total += endpoint_bytes(&sim->engines[i], h);
-		next[i] = get(sim, 1, total, error);
+		next[i] = get(sim, hosts, endpoint_bytes(&sim->engines[i]), error);
 		if (!next[i])
 			return error->code;
 	}
+	sim->endpoints = next[0];
+	sim->endpoint_bytes = endpoint_bytes(&sim->engines[0]);
+	sim->foresee = sim->engines[0].ops->foresee;
 	for (uint32_t h = 0; h < hosts; h++) {
 		if (build_host(sim, h, next, error))
 			return error->code;
 		for (uint32_t i = 0; i < sim->engine_count; i++)
-			next[i] += endpoint_bytes(&sim->engines[i], h);
+			next[i] += endpoint_bytes(&sim->engines[i]);
 	}
 	return 0;
 }

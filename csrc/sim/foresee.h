@@ -6,9 +6,10 @@
  * 1. Memory is far away compared with what a hop computes: a large fabric has tens of megabytes of
  *    ports, packets and endpoints, visited in no order. The agenda shows what is coming, so it can
  *    be fetched in time. Nothing depends on it but speed.
- * 2. There are two stages. Some way ahead, what an event names: its packet, the port that sent it,
- *    the port or host that it goes to. Closer, what those lead to, once they are here: endpoints,
- *    and the packet that the port is going to send next.
+ * 2. There are three stages, each of which reads what the one before has fetched. Far ahead, what
+ *    an event names: its packet, the port that sent it, the port or host that it goes to, that
+ *    host's endpoint. Closer, what those lead to: the packet that the port is going to send next,
+ *    and what the endpoint knows of the packet's connection. Last, what the connection leads to.
  * 3. Of the slot that comes after the present one the beginning is looked at, and before it is
  *    sorted: mostly that is all of it, or much that happens at the same time.
  * 4. What kind of event it is cannot be guessed, so the first stage takes addresses by selection
@@ -20,11 +21,12 @@
 #include "sim/state.h"
 
 /* Events by which something is fetched before it is needed. */
-#define ND_AHEAD_FIRST 12
-#define ND_AHEAD_THEN 5
+#define ND_AHEAD_FAR 12
+#define ND_AHEAD_NEAR 7
+#define ND_AHEAD_LAST 3
 
-/* Cache lines of an endpoint that a packet touches: the beginning. */
-#define ND_ENDPOINT_LINES 28
+/* Cache lines of an endpoint that most packets touch: the beginning. */
+#define ND_ENDPOINT_LINES 16
 
 /* Compilers take a function that only fetches for one without effect and drop its calls. */
 #define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -44,14 +46,11 @@ ND_ALWAYS_INLINE void nd_fetch_4(const uint8_t *memory)
 
 ND_ALWAYS_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
 {
-	_Static_assert(ND_ENDPOINT_LINES == 28, "seven times four");
+	_Static_assert(ND_ENDPOINT_LINES == 16, "four times four");
 	nd_fetch_4(endpoint);
 	nd_fetch_4(endpoint + 256);
 	nd_fetch_4(endpoint + 512);
 	nd_fetch_4(endpoint + 768);
-	nd_fetch_4(endpoint + 1024);
-	nd_fetch_4(endpoint + 1280);
-	nd_fetch_4(endpoint + 1536);
 }
 
 /* A port and its discipline. */
@@ -62,9 +61,8 @@ ND_ALWAYS_INLINE void nd_fetch_port(const uint8_t *port)
 	nd_fetch(port + sizeof(struct nd_sim_port) + 64);
 }
 
-/* Some way ahead. For kinds that have no packet or port these are others' addresses: harmless. */
-ND_ALWAYS_INLINE void nd_foresee_first(const struct nd_sim *sim,
-				       const struct nd_agenda_event *event)
+/* For kinds that have no packet or port these are others' addresses: harmless. */
+ND_ALWAYS_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_agenda_event *event)
 {
 	uint32_t place = event->what & ND_WORK_MASK, hint = event->hint;
 	const uint8_t *host = (const uint8_t *)sim->hosts + (size_t)hint * sizeof(struct nd_host);
@@ -78,17 +76,28 @@ ND_ALWAYS_INLINE void nd_foresee_first(const struct nd_sim *sim,
 	host += 64;
 	nd_fetch(is_host ? host : port);
 	nd_fetch((is_host ? host : port) + 64);
+	if (is_host)
+		nd_fetch_endpoint(nd_sim_first_endpoint(sim, hint));
 }
 
-/* Closer. */
-ND_ALWAYS_INLINE void nd_foresee_then(const struct nd_sim *sim,
+/* What the endpoint of the host that the event goes to is going to touch. */
+ND_ALWAYS_INLINE void nd_foresee_host(const struct nd_sim *sim,
+				      const struct nd_agenda_event *event, enum nd_foresee step)
+{
+	bool arrives = event->what >> ND_WORK_SHIFT == ND_WORK_ARRIVE;
+
+	if (event->hint < sim->topology.hosts && sim->foresee)
+		sim->foresee(nd_sim_first_endpoint(sim, event->hint),
+			     arrives ? nd_sim_packet(sim, event->arg) : NULL, step);
+}
+
+ND_ALWAYS_INLINE void nd_foresee_near(const struct nd_sim *sim,
 				      const struct nd_agenda_event *event)
 {
 	const struct nd_queue *queue;
 	uint32_t index;
 
-	if (event->hint < sim->topology.hosts)
-		nd_fetch_endpoint(nd_sim_endpoint(sim, event->hint, 0));
+	nd_foresee_host(sim, event, ND_FORESEE_FIRST);
 	if (event->what >> ND_WORK_SHIFT != ND_WORK_ARRIVE)
 		return;
 	queue = nd_sim_queue(nd_sim_port(sim, event->what & ND_WORK_MASK));
@@ -101,14 +110,17 @@ ND_ALWAYS_INLINE void nd_foresee_then(const struct nd_sim *sim,
 ND_ALWAYS_INLINE void nd_sim_foresee(const struct nd_sim *sim)
 {
 	const struct nd_agenda *agenda = &sim->agenda;
-	uint32_t first = agenda->at + ND_AHEAD_FIRST, then = agenda->at + ND_AHEAD_THEN;
+	uint32_t far = agenda->at + ND_AHEAD_FAR, near = agenda->at + ND_AHEAD_NEAR;
+	uint32_t last = agenda->at + ND_AHEAD_LAST;
 
-	if (ND_LIKELY(first < agenda->count))
-		nd_foresee_first(sim, &agenda->run[first]);
-	else if (first - agenda->count < sim->coming.count)
-		nd_foresee_first(sim, &sim->coming.events[first - agenda->count]);
-	if (ND_LIKELY(then < agenda->count))
-		nd_foresee_then(sim, &agenda->run[then]);
+	if (ND_LIKELY(far < agenda->count))
+		nd_foresee_far(sim, &agenda->run[far]);
+	else if (far - agenda->count < sim->coming.count)
+		nd_foresee_far(sim, &sim->coming.events[far - agenda->count]);
+	if (ND_LIKELY(near < agenda->count))
+		nd_foresee_near(sim, &agenda->run[near]);
+	if (ND_LIKELY(last < agenda->count))
+		nd_foresee_host(sim, &agenda->run[last], ND_FORESEE_THEN);
 }
 
 /* The agenda has gone on to the next slot: what its events will be too late for. */
@@ -118,10 +130,12 @@ static inline void nd_sim_foresee_slot(struct nd_sim *sim)
 
 	sim->coming = nd_agenda_view_coming(agenda);
 	nd_agenda_view_next(agenda, &sim->coming);
-	for (uint32_t i = 0; i < sim->coming.count && agenda->count + i <= ND_AHEAD_FIRST; i++)
-		nd_foresee_first(sim, &sim->coming.events[i]);
-	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_THEN; i++)
-		nd_foresee_then(sim, &agenda->run[i]);
+	for (uint32_t i = 0; i < sim->coming.count && agenda->count + i <= ND_AHEAD_FAR; i++)
+		nd_foresee_far(sim, &sim->coming.events[i]);
+	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_NEAR; i++)
+		nd_foresee_near(sim, &agenda->run[i]);
+	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_LAST; i++)
+		nd_foresee_host(sim, &agenda->run[i], ND_FORESEE_THEN);
 }
 
 #endif

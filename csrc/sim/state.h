@@ -146,6 +146,9 @@ struct nd_sim {
 	struct nd_topology topology;
 	struct nd_sim_switch *switches;
 	struct nd_host *hosts;
+	uint8_t *endpoints;    /* of the first engine, of each host */
+	size_t endpoint_bytes; /* from one of them to the next */
+	void (*foresee)(const void *endpoint, const struct nd_packet *packet, enum nd_foresee step);
 	uint32_t route;
 	bool direct;           /* senders choose paths through a Clos: the next port is arithmetic */
 	uint32_t fresh;        /* packet that an endpoint may fill in next */
@@ -237,6 +240,12 @@ static inline void nd_sim_put(struct nd_sim *sim, nd_ps time, enum nd_work work,
 static inline void *nd_sim_endpoint(const struct nd_sim *sim, uint32_t host, uint32_t engine)
 {
 	return sim->hosts[host].nic.members[engine].endpoint;
+}
+
+/* The same for the first engine, without a look at the host. */
+static inline uint8_t *nd_sim_first_endpoint(const struct nd_sim *sim, uint32_t host)
+{
+	return sim->endpoints + host * sim->endpoint_bytes;
 }
 
 /* port.c */

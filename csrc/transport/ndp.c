@@ -182,6 +182,7 @@ const struct nd_transport_ops nd_ndp_ops = {
 	.deadline = deadline,
 	.on_deadline = on_deadline,
 	.events = nd_ndp_event_take,
+	.foresee = nd_ndp_foresee,
 	.counters_table = &nd_ndp_counters_table,
 	.counters = counters,
 	.show = nd_ndp_show,

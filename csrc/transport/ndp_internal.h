@@ -4,7 +4,7 @@
  * application asks), ndp_connection.c (birth and death), ndp_peer.c (hosts, paths), ndp_message.c
  * (outgoing), ndp_receive_message.c (incoming), ndp_send.c (DATA out), ndp_feedback.c (ACK, NACK,
  * PULL and bounces in), ndp_receive.c (DATA in), ndp_control.c (ACK, NACK, PULL, CLOSE out),
- * ndp_timer.c, ndp_event.c, ndp_show.c, ndp_audit.c.
+ * ndp_timer.c, ndp_event.c, ndp_foresee.c, ndp_show.c, ndp_audit.c.
  *
  * DESIGN NOTES
  * 1. One direction of a connection is one sequence of packets. Messages follow each other in it,
@@ -335,6 +335,9 @@ static inline bool nd_ndp_end_known(const struct nd_ndp_connection *connection)
 {
 	return connection->end == connection->high;
 }
+
+/* ---- ndp_foresee.c ---- */
+void nd_ndp_foresee(const void *endpoint, const struct nd_packet *packet, enum nd_foresee step);
 
 /* ---- ndp_connection.c ---- */
 

@@ -133,6 +133,12 @@ struct nd_setup {
 	const void *config;            /* the protocol's config struct, copied */
 };
 
+/* How far foresee() goes: each step reads what the one before has fetched. */
+enum nd_foresee {
+	ND_FORESEE_FIRST, /* the beginning of the endpoint is here */
+	ND_FORESEE_THEN,
+};
+
 struct nd_transport_ops {
 	const char *name;
 	uint8_t protocol; /* enum nd_protocol */
@@ -154,6 +160,11 @@ struct nd_transport_ops {
 	void (*on_deadline)(void *endpoint, nd_ns now);
 	/* Takes up to limit events out; returns how many. */
 	uint32_t (*events)(void *endpoint, struct nd_event *out, uint32_t limit);
+	/*
+	 * For speed alone, or NULL: fetches into the cache what a packet that comes soon (NULL: a
+	 * turn to send) is going to touch. Changes nothing.
+	 */
+	void (*foresee)(const void *endpoint, const struct nd_packet *packet, enum nd_foresee step);
 
 	const struct nd_counters_table *counters_table;
 	const uint64_t *(*counters)(const void *endpoint);
