@@ -135,6 +135,28 @@ TEST(ndp__window_and_pulls_keep_line_rate)
 	nd_sim_free(f.sim);
 }
 
+/* T17: no length is a bad one: a message that needs a packet more is not much slower for it. */
+TEST(ndp__goodput_grows_with_the_message)
+{
+	double best = 0;
+
+	for (uint32_t packets = 1; packets <= 40; packets++) {
+		for (uint32_t more = 0; more < 2; more++) {
+			uint64_t bytes = (uint64_t)packets * (MTU - HEADER) + more;
+			double goodput;
+
+			begin(0, 2, 30);
+			flows[0] = fixture_flow(0, 1, bytes);
+			run(1, ND_NEVER, ND_SIM_DONE);
+			goodput = (double)bytes / (double)nd_sim_rows(f.sim, NULL)->received_ps;
+			CHECK(goodput > 0.9 * best);
+			best = goodput > best ? goodput : best;
+			nd_sim_free(f.sim);
+		}
+	}
+	CHECK(best * 8000 > 9.5); /* Gb/s */
+}
+
 /* E-N10: the window that fills the path is the bandwidth-delay product. */
 TEST(ndp__throughput_grows_with_the_window)
 {

@@ -418,6 +418,43 @@ TEST(nd_core_check_ports__opens_again)
 	close_pair(&pair);
 }
 
+/* X29, T22: a host whose link takes nothing any more ends all the same. */
+TEST(nd_stack_close__while_the_link_takes_nothing)
+{
+	struct nd_port_config other = {
+		.backend = ND_PORT_MEMORY, .memory.listen = true, .rx_frames = 16, .tx_frames = 16 };
+	struct nd_stack_config config;
+	nd_ns end = clock_now() + PATIENCE;
+	struct nd_port *deaf;
+	struct pair pair;
+	char name[64];
+
+	snprintf(name, sizeof(name), "test-stack-%d-deaf", getpid());
+	other.name = name;
+	deaf = nd_port_open(&other, &error);
+	config = config_of(name, 1, false);
+	config.ports[0].rx_frames = config.ports[0].tx_frames = 16;
+	pair.client = open_stack(&config);
+	while (nd_port_check(deaf, 0, &error) != ND_PORT_UP) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	for (uint32_t i = 0; i < 4; i++) {
+		submit(pair.client, ND_PROTO_NDP,
+		       (struct nd_command){
+			       .kind = ND_COMMAND_CONNECT, .peer = pair.peer, .port = SERVICE });
+		send_filled(pair.client, expect(pair.client, ND_EVENT_OPENED).id, 1000000, 3);
+	}
+	while (!counter(pair.client, ND_STACK_GROUP_PORT, "tx_backpressure")) {
+		CHECK(clock_now() < end);
+		usleep(1000);
+	}
+	nd_stack_close(pair.client);
+	CHECK(clock_now() < end);
+	nd_port_close(deaf);
+}
+
 TEST(nd_stack_open__explains_what_is_wrong)
 {
 	struct nd_stack_config config = config_of("test-stack-nobody", 1, false);

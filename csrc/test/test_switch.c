@@ -3,6 +3,9 @@
 #include "switch/worker.h"
 #include "test/switch_bed.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+
 static struct nd_ndp_queue_config trimming;
 
 TEST(nd_switch_new__names_the_field_that_is_wrong)
@@ -143,6 +146,9 @@ static void decode_arrived(unsigned host, struct seen *seen)
 			 ND_WIRE_OK);
 		CHECK_EQ(packet.ndp.connection, 7);
 		CHECK_EQ(packet.payload_bytes, PAYLOAD);
+		CHECK_EQ(frames[i].data[15] >> 2, packet.marks & ND_MARK_TRIMMED
+							  ? sw->config.frame.dscp_trimmed
+							  : sw->config.frame.dscp_trimmable);
 		seen->bounced += (packet.marks & ND_MARK_BOUNCED) != 0;
 		seen->trimmed += (packet.marks & ND_MARK_TRIMMED) != 0;
 		seen->whole += !(packet.marks & ND_MARK_TRIMMED);
@@ -153,7 +159,10 @@ static void decode_arrived(unsigned host, struct seen *seen)
 		nd_port_release(hosts[host]);
 }
 
-/* R-NSW-03: what does not fit loses its payload, and its header says which packet it was. */
+/*
+ * R-NSW-03: what does not fit loses its payload, and its header says which packet it was. U18: the
+ * code point of trimmed packets is their own; others keep theirs.
+ */
 TEST(nd_switch_round__trims_on_a_full_queue)
 {
 	struct seen seen = { 0 };
@@ -172,7 +181,7 @@ TEST(nd_switch_round__trims_on_a_full_queue)
 	close_all();
 }
 
-/* R-NSW-08: a header that finds no room goes back to its sender. */
+/* R-NSW-08, U18: a header that finds no room goes back to its sender. */
 TEST(nd_switch_round__returns_headers_to_their_sender)
 {
 	struct seen at_target = { 0 };
@@ -395,6 +404,52 @@ TEST(nd_worker_call__runs_between_rounds_and_frames_flow)
 	CHECK_EQ(nd_worker_remove(worker, sw), -ENOENT);
 	nd_worker_stop(worker);
 	close_all();
+}
+
+static sem_t held, go_on;
+
+static int stand_still(void *context)
+{
+	(void)context;
+	sem_post(&held);
+	while (sem_wait(&go_on) < 0)
+		CHECK_EQ(errno, EINTR);
+	return 0;
+}
+
+static void *hold_worker(void *worker)
+{
+	CHECK_EQ(nd_worker_call(worker, stand_still, NULL), 0);
+	return NULL;
+}
+
+/* T21: whoever reads counters asks nothing of the worker: not even one that stands still delays. */
+TEST(nd_page_read__does_not_need_the_worker)
+{
+	struct nd_worker_config config = nd_worker_config_default();
+	struct nd_worker *worker = nd_worker_start(&config, &error);
+	static struct nd_page copy;
+	struct nd_page *page;
+	pthread_t caller;
+	int fd = nd_page_create(&page);
+
+	CHECK(worker && fd >= 0);
+	open_plain(true);
+	sw->page = page;
+	nd_page_publish(page, sw, &(struct nd_worker_stats){ 0 }, now);
+	CHECK_EQ(nd_worker_add(worker, sw), 0);
+	CHECK_EQ(sem_init(&held, 0, 0) | sem_init(&go_on, 0, 0), 0);
+	CHECK_EQ(pthread_create(&caller, NULL, hold_worker, worker), 0);
+	while (sem_wait(&held) < 0)
+		CHECK_EQ(errno, EINTR);
+	for (uint32_t i = 0; i < 10000; i++)
+		CHECK_EQ(nd_page_read(page, &copy), 0);
+	CHECK_EQ(copy.ports[PORTS - 1].used, 1);
+	sem_post(&go_on);
+	CHECK_EQ(pthread_join(caller, NULL), 0);
+	nd_worker_stop(worker);
+	close_all();
+	nd_page_destroy(page, fd);
 }
 
 int main(int argc, char **argv)

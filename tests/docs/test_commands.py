@@ -1,4 +1,4 @@
-"""Every command of README and docs/ is one, and those that can be run here are, as written."""
+"""U9: every command of README and docs/ is one, and those that can be run here are, as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds on times, which mean something only on a quiet machine.
+"""Bounds on times, which mean something only on a quiet machine (T12).
 
 The tests that have them are marked `timed` and run always; the bounds are checked with
 NDPSTACK_TIMED set, which `make test-timed` does.

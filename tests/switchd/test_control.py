@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import stat
@@ -69,6 +70,20 @@ def test_ports_show_states_and_counters(daemon: RunningDaemon) -> None:
             ("tor0", "dropped_queue", 0),
         ]
         assert drops[0]["meaning"] == "Packets dropped."
+
+
+def test_what_a_port_lacks_is_shown_and_no_mistake(
+    daemon: RunningDaemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    """X35: each queue that exists is shown, used or not. U19: to ask is no error."""
+    with daemon.client() as client:
+        shown = {item["port"]: item["discipline"] for item in rows(client, "queues")}
+        assert shown == {"h1": "ndp", "h2": "strict"}
+        assert {item["port"]: item["action"] for item in rows(client, "trim")} == {
+            "h1": "trim",
+            "h2": "drop",
+        }
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_clearing_counts_anew_for_operators_only(daemon: RunningDaemon) -> None:

@@ -129,7 +129,7 @@ class Stream:
 
 
 def test_reloads_under_load_lose_nothing_on_unchanged_ports(fabric: Fabric) -> None:
-    """200 changes of everything but two ports, which do not notice."""
+    """X36: 200 changes of everything but two ports, which do not notice."""
     extra = {"h3": fresh_opening(), "h4": fresh_opening()}
     stream = Stream(fabric)
     with fabric.daemon.client() as client:

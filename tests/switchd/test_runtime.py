@@ -72,6 +72,7 @@ def test_unchanged_ports_keep_their_sockets_and_counters() -> None:
 
 
 def test_a_port_is_opened_again_only_if_its_device_changes() -> None:
+    """X22: a reload attaches nothing anew; some NICs' links go down for seconds when one does."""
     plane = FakeDataPlane()
     manager = Manager(plane)
     manager.apply(plan(a={"port": ports("p1", "p2")}))

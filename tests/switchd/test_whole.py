@@ -146,7 +146,7 @@ with Client(sys.argv[1], 30) as client:
 def test_control_calls_do_not_delay_traffic(
     daemon: Process, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """10,000 calls, looks and changes, from another process: p99 grows by less than 2."""
+    """T21: 10,000 calls, looks and changes, from another process: p99 grows by less than 2."""
     daemon.connect()
     latencies(daemon, lambda sent: sent >= QUIET_FRAMES // 10)
     quiet = percentile_99(latencies(daemon, lambda sent: sent >= QUIET_FRAMES))

@@ -2,7 +2,7 @@
 
 Each bench program runs one operation `--count N` times. Running it with two counts and dividing
 the difference leaves the operation alone: start-up costs cancel. Instructions repeat exactly and
-are gated (exit 1); nanoseconds depend on the machine and are only reported.
+are gated (T35, exit 1); nanoseconds depend on the machine and are only reported.
 
     python tests/tools/bench.py                 # table with targets and verdicts
     python tests/tools/bench.py --check         # instructions only
