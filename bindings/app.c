@@ -393,19 +393,64 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 	return count;
 }
 
-int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
-		 uint32_t batches)
+static int end_batch(struct nd_app *app, int count)
 {
-	int count;
-
-	if (batches != app->batches)
-		return app->last_count;
-	count = nd_app_events(app, out, limit, timeout);
 	if (count > 0) {
 		app->batches++;
 		app->last_count = count;
 	}
 	return count;
+}
+
+int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
+		 uint32_t batches)
+{
+	if (batches != app->batches)
+		return app->last_count;
+	return end_batch(app, nd_app_events(app, out, limit, timeout));
+}
+
+/* The short reply to a request if that is all there is, apart from word that it was taken. */
+static const struct nd_event *only_reply(const struct nd_event *events, int count, uint64_t key)
+{
+	const struct nd_event *last;
+
+	if (count < 1 || count > 2)
+		return NULL;
+	if (count == 2 && (events[0].cookie != key || !only_opened(events, 1)))
+		return NULL;
+	last = &events[count - 1];
+	return last->kind == ND_EVENT_RESPONSE && last->cookie == key &&
+			       last->bytes <= ND_APP_COPY_BYTES ?
+		       last :
+		       NULL;
+}
+
+int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
+		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply)
+{
+	const struct nd_event *event;
+	int count;
+
+	reply->state = ND_APP_UNSENT;
+	count = nd_app_send(app, ND_PROTO_HOMA, ND_COMMAND_REQUEST, priority, peer, port, 0, key,
+			    deadline, data, bytes);
+	if (count < 0)
+		return count;
+	reply->state = ND_APP_SENT;
+	if (batches != app->batches)
+		return app->last_count;
+	count = nd_app_events(app, out, limit, timeout);
+	event = only_reply(out, count, key);
+	if (!event)
+		return end_batch(app, count);
+	if (event->bytes)
+		memcpy(reply->data, event->payload, event->bytes);
+	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
+	reply->bytes = event->bytes;
+	reply->state = ND_APP_ANSWERED;
+	return 0;
 }
 
 bool nd_app_arm(struct nd_app *app)

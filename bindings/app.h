@@ -7,8 +7,9 @@
  * received messages mapped until the last of them is given back, also after the handle is closed.
  *
  * DESIGN NOTES
- * 1. Everything but nd_app_events() and nd_app_arm() may be called from any thread. Those two have
- *    one caller at a time, and nd_app_close() must not run beside them: the caller sees to it.
+ * 1. Everything but nd_app_events(), nd_app_batch(), nd_app_request() and nd_app_arm() may be
+ *    called from any thread. Those have one caller at a time, and nd_app_close() must not run
+ *    beside them: the caller sees to it.
  * 2. A command's key comes back in the low bits of the event's cookie. The bits above name the
  *    send buffer, so that no table is needed to find it.
  * 3. Commands without payload never fail for want of room: they wait in a list and go out before
@@ -23,6 +24,7 @@
 #include "ndpstack.h"
 
 #define ND_APP_KEY_BITS 40
+#define ND_APP_COPY_BYTES 4096 /* messages up to it are copied: cheaper than a lease */
 #define ND_APP_LATER_MAX 32 /* below the messages that a connection may leave unreleased */
 
 struct nd_app;
@@ -79,6 +81,27 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
  */
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
+
+/* What became of a request, also for a caller that was interrupted before it saw a result. */
+enum nd_app_reply_state {
+	ND_APP_UNSENT,   /* the core never got it */
+	ND_APP_SENT,     /* its reply comes with a batch */
+	ND_APP_ANSWERED, /* its reply is here, and given back */
+};
+
+struct nd_app_reply {
+	uint32_t state; /* enum nd_app_reply_state */
+	uint32_t bytes;
+	uint8_t data[ND_APP_COPY_BYTES];
+};
+
+/*
+ * Sends a Homa request and waits as nd_app_batch() does. A short reply that is all there is comes
+ * in reply, and the result is 0; otherwise the result is as of nd_app_send() or nd_app_batch().
+ */
+int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
+		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
 
 /* True when it is safe to block on nd_app_descriptor(). */
 bool nd_app_arm(struct nd_app *app);

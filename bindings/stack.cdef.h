@@ -137,6 +137,18 @@ void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uin
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
+enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
+#define ND_APP_COPY_BYTES ...
+
+struct nd_app_reply {
+	uint32_t state;
+	uint32_t bytes;
+	uint8_t data[...];
+};
+
+int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
+		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
 bool nd_app_arm(struct nd_app *app);
 int nd_app_descriptor(const struct nd_app *app);
 uint32_t nd_app_held(struct nd_app *app);

@@ -7,22 +7,39 @@ Event loops are woken by the stack's descriptor and lead for one batch at a time
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import itertools
 import os
-import struct
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ndpstack import _core
 from ndpstack._address import unpack
+from ndpstack._event import (
+    ACCEPTED,
+    EVENT_BYTES,
+    FAILED,
+    HOMA,
+    NDP,
+    OPENED,
+    RECEIVED,
+    REQUEST,
+    Event,
+    events_in,
+)
+from ndpstack._waitable import Never, Release, Waitable
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Message = bytes | _core.Pointer[bytes]
+    """Data as the core takes them."""
+
+    RequestCommand = tuple[int, int, int, int, Message, int]
+    """Priority, peer, port, deadline, data and their length."""
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -41,92 +58,14 @@ CORE_PATIENCE_S: Final = 8.0
 FOLLOW_NS: Final = 1_000_000_000
 """A follower looks again this often, should the leader have died with an exception."""
 
-RECEIVED: Final = frozenset({lib.ND_EVENT_MESSAGE, lib.ND_EVENT_REQUEST, lib.ND_EVENT_RESPONSE})
-"""Kinds of events that bring a message, which has to be released."""
+_UNSENT: Final = lib.ND_APP_UNSENT
+_SENT: Final = lib.ND_APP_SENT
+_ANSWERED: Final = lib.ND_APP_ANSWERED
 
 BATCHES_MASK: Final = 0xFFFFFFFF
 """The count of batches that the core's side keeps too."""
 
 _KEY_MASK: Final = (1 << 40) - 1
-
-_EVENT: Final = struct.Struct("<BBHiIHBBIIQQQQ")
-
-
-class Event(NamedTuple):
-    """One struct nd_event; payload is an address."""
-
-    kind: int
-    priority: int
-    app: int
-    error: int
-    peer: int
-    port: int
-    protocol: int
-    spare: int
-    bytes: int
-    detail: int
-    id: int
-    message: int
-    cookie: int
-    payload: int
-
-
-class Waitable:
-    """Something that a thread or a task waits for."""
-
-    __slots__ = ("_bell", "_waiters")
-
-    def __init__(self) -> None:
-        self._waiters: list[Callable[[], object]] = []
-        self._bell = -1
-
-    def is_ready(self) -> bool:
-        """True when there is nothing to wait for any more."""
-        raise NotImplementedError
-
-    def add_waiter(self, waiter: Callable[[], object]) -> None:
-        """Calls it when this may have become ready, from any thread, once."""
-        self._waiters.append(waiter)
-
-    def remove_waiter(self, waiter: Callable[[], object]) -> None:
-        """Forgets it, called or not."""
-        if waiter in self._waiters:
-            self._waiters.remove(waiter)
-
-    def ring(self, bell: int) -> None:
-        """From now on makes an eventfd readable while this may be ready; -1: none."""
-        self._bell = bell
-        if bell >= 0 and self.is_ready():
-            os.eventfd_write(bell, 1)
-
-    def hush(self) -> None:
-        """Silences the eventfd; is_ready() is to be asked again after it."""
-        if self._bell >= 0:
-            with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self._bell)
-
-    def wake(self) -> None:
-        """Calls all who wait; they look for themselves."""
-        if self._bell >= 0:
-            os.eventfd_write(self._bell, 1)
-        while self._waiters:
-            self._waiters.pop()()
-
-
-class _Never(Waitable):
-    """What is waited for only to let time pass."""
-
-    def is_ready(self) -> bool:
-        return False
-
-    def add_waiter(self, waiter: Callable[[], object]) -> None:
-        """Nobody will call it."""
-
-    def remove_waiter(self, waiter: Callable[[], object]) -> None:
-        """It was never kept."""
-
-
-_NEVER: Final = _Never()
 
 
 class Target(Protocol):
@@ -142,6 +81,12 @@ class Target(Protocol):
 
     def on_end(self) -> None:
         """The stack is closed or gone: whoever waits is to look again."""
+
+
+class Keyed(Target, Protocol):
+    """A target that keeps its key."""
+
+    key: int
 
 
 class Loop(Protocol):
@@ -188,17 +133,25 @@ class Dispatcher:
         self.by_port: dict[int, Target] = {}
         self.by_rpc: dict[int, Target] = {}
         self.loops: list[Loop] = []
-        self._ended: tuple[int, str] | None = None
+        self.ended: tuple[int, str] | None = None
+        """Why nothing will come any more, as a number and a text."""
         self._keys = itertools.count(1)
         self._events = ffi.new("struct nd_event[]", BATCH)
         self._view = memoryview(ffi.buffer(self._events))
-        self._lead = threading.RLock()
+        self._reply = ffi.new("struct nd_app_reply *")
+        self._reply_data = memoryview(ffi.buffer(self._reply.data))
+        self._new_lead()
         self._batches = 0
         self._at = 0
         self._began = False
         self._followers: list[Callable[[], object]] = []
         self._polled = False
         _open.add(self)
+
+    def _new_lead(self) -> None:
+        self._lead = threading.RLock()
+        self._leads: Callable[[], bool] = self._lead._is_owned  # type: ignore[attr-defined]
+        """True when this thread holds the lead."""
 
     # ---- commands ----
 
@@ -207,6 +160,11 @@ class Dispatcher:
         key = next(self._keys) & _KEY_MASK
         self.by_key[key] = target
         return key
+
+    def give_key(self, target: Keyed) -> None:
+        """The same for a target that keeps its key, whatever interrupts this."""
+        key = next(self._keys) & _KEY_MASK
+        self.by_key[key], target.key = target, key
 
     def check(self, code: int, what: str) -> None:
         """Raises for the result of a crossing if it is an error."""
@@ -266,9 +224,8 @@ class Dispatcher:
         """
         self.by_key.pop(key, None)
         event = answer.event
-        if event is None:
-            raise make_error(errno.ETIMEDOUT, "the core does not answer")
-        if event.kind == lib.ND_EVENT_FAILED:
+        assert event is not None
+        if event.kind == FAILED:
             reason = ffi.string(lib.nd_stack_unreachable_text(event.detail)).decode()
             raise make_error(
                 -event.error, "cannot resolve the peer", peer=peer, remedy=f"{reason}."
@@ -279,10 +236,19 @@ class Dispatcher:
         """Asks as begin_ask(), and waits for the answer."""
         answer, key = self.begin_ask(payload, peer)
         try:
-            self.wait(answer, time.monotonic() + CORE_PATIENCE_S)
+            self.wait_for_core(answer)
         finally:
             self.by_key.pop(key, None)
         return self.finish_ask(answer, key, unpack(payload) if payload else None)
+
+    def wait_for_core(self, answer: Waitable) -> None:
+        """Waits for what the core answers at once.
+
+        Raises:
+            Timeout: It does not.
+        """
+        if not self.wait(answer, time.monotonic() + CORE_PATIENCE_S):
+            raise make_error(errno.ETIMEDOUT, "the core does not answer")
 
     def nudge(self) -> None:
         """Has the core make an event, after all those of commands before."""
@@ -302,60 +268,107 @@ class Dispatcher:
         Raises:
             NdpError: The stack was closed, or its core has ended.
         """
-        while not target.is_ready():
+        while not (target.is_ready() or self._lead_for(target, until)):
             self.check_alive()
-            left = _left_ns(until)
-            if not self._lead_for(target, until) and left:
-                self._follow(target, until)
-            if not left:
+            if not _slice_ns(until):
                 return target.is_ready()
+            self._follow(target, until)
         return True
 
     def _lead_for(self, target: Waitable, until: float | None) -> bool:
-        """Takes events until the target is ready or the time has come; false if another leads."""
+        """Takes events until the target is ready, if no other thread does; true when it is.
+
+        It ends before when the time has come or the stack has ended.
+        """
         led = False
         try:
             led = self._lead.acquire(blocking=False)
-            while led:
-                left = _left_ns(until)
-                self._take(min(left, SLICE_NS))
-                if not left or target.is_ready() or self._ended:
+            while led and self.ended is None:
+                wait_ns = _slice_ns(until)
+                self._take(wait_ns)
+                if target.is_ready():
+                    return True
+                if not wait_ns:
                     break
         finally:
-            # Not `led`: an interrupt can come between the lock and the variable.
-            if self._leads():
-                self._lead.release()
-                self._pass_on()
-        return led
+            self._stop_leading(led)
+        return False
 
-    def _leads(self) -> bool:
-        """True when this thread holds the lead."""
-        owned: bool = self._lead._is_owned()  # type: ignore[attr-defined]
-        return owned
+    def _stop_leading(self, led: bool) -> None:
+        # Not `led` alone: an interrupt can come between the lock and the variable.
+        if led or self._leads():
+            self._lead.release()
+            if self._followers or self.loops or self._polled:
+                self._pass_on()
+
+    def exchange(
+        self, request: RequestCommand, until: float | None, call: Keyed
+    ) -> memoryview | None:
+        """Sends a request and takes its reply, in one crossing, when no other thread leads.
+
+        Args:
+            request: What to send, and to whom.
+            until: When to give up, as of time.monotonic().
+            call: It gets the request's key, and in the end the reply, if that has yet to come.
+
+        Returns:
+            The reply, or None when it has yet to come; the call has no key if nothing was sent.
+        """
+        led, reply = False, self._reply
+        try:
+            led = self._lead.acquire(blocking=False)
+            if not led or self.ended is not None:
+                return None
+            key = next(self._keys) & _KEY_MASK
+            reply.state = _UNSENT
+            try:
+                count = lib.nd_app_request(
+                    self.app, key, *request, self._events, BATCH, _slice_ns(until), self._batches,
+                    reply,
+                )  # fmt: skip
+            finally:
+                if reply.state == _SENT:
+                    self.by_key[key], call.key = call, key
+            if reply.state == _ANSWERED:
+                return memoryview(bytearray(self._reply_data[: reply.bytes]))
+            if reply.state == _SENT:
+                self._hand_out(count)
+        finally:
+            self._stop_leading(led)
+        return None
 
     def _follow(self, target: Waitable, until: float | None) -> None:
         """Waits until the leader has something for us, or leaves the lead to us."""
         lock = threading.Lock()
         lock.acquire()
-        waiter = _Release(lock)
+        waiter = Release(lock)
         target.add_waiter(waiter)
         self._followers.append(waiter)
         try:
             # Whoever leads now has seen us; if nobody does, nobody would wake us.
             if target.is_ready() or self._lead_for(target, until):
                 return
-            lock.acquire(timeout=min(_left_ns(until), FOLLOW_NS) / 1e9)
+            lock.acquire(timeout=_slice_ns(until, FOLLOW_NS) / 1e9)
         finally:
             target.remove_waiter(waiter)
-            if waiter in self._followers:
+            try:
                 self._followers.remove(waiter)
+            except ValueError:  # The lead was left to us.
+                if target.is_ready():
+                    self._pass_on()
 
     def _pass_on(self) -> None:
         """After leading: lets another thread, or the event loops, look for events."""
-        if self._followers:
-            self._followers.pop()()
-        elif self.loops or self._polled:
+        if not self._wake_follower() and (self.loops or self._polled):
             self.settle()
+
+    def _wake_follower(self) -> bool:
+        try:
+            waiter = self._followers.pop()
+        except IndexError:
+            return False
+        waiter()
+        return True
 
     def settle(self) -> None:
         """Makes the descriptor tell of the next event, and takes those that are there."""
@@ -366,13 +379,15 @@ class Dispatcher:
         """Takes one batch without waiting; true when there may be more."""
         if self._leads():
             return False  # A destructor runs in the middle of a batch.
+        led = False
         try:
-            if not self._lead.acquire(blocking=False):
+            led = self._lead.acquire(blocking=False)
+            if not led or self.ended is not None:
                 return False
             full = self._take(0) == BATCH
-            return not self._ended and (full or not lib.nd_app_arm(self.app))
+            return self.ended is None and (full or not lib.nd_app_arm(self.app))
         finally:
-            if self._leads():
+            if led or self._leads():
                 self._lead.release()
 
     # ---- events ----
@@ -384,71 +399,63 @@ class Dispatcher:
         the buffer, and the next call goes on where this one was.
         """
         count = lib.nd_app_batch(self.app, self._events, BATCH, timeout_ns, self._batches)
-        if count > 0:
-            self._hand_out(count)
-        elif count < 0 and count != -errno.EINTR:
-            self.fail(-count, f"stack {self.name}")
-            return 0
+        self._hand_out(count)
         return count
 
     def _hand_out(self, count: int) -> None:
         """Gives each event of the batch in the buffer to its target, once."""
-        raw = self._view[self._at * _EVENT.size : count * _EVENT.size]
-        for event in map(Event._make, _EVENT.iter_unpack(raw)):
+        if count <= 0:
+            if count not in (0, -errno.EINTR):
+                self.fail(-count, f"stack {self.name}")
+            return
+        raw = self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]
+        for event in events_in(raw):
             again, self._began = self._began, True
-            self._route(event, again)
+            target = self._target_of(event)
+            if target is not None:
+                target.on_event(event, again)
+            elif event.kind in RECEIVED and not again:
+                lib.nd_app_release(self.app, event.protocol, event.id, event.message)
             # No call stands between these, so no interrupt can.
             self._began = False
             self._at += 1
         self._at = 0
         self._batches = (self._batches + 1) & BATCHES_MASK
 
-    def _route(self, event: Event, again: bool) -> None:
-        target = self._target_of(event)
-        if target is not None:
-            target.on_event(event, again)
-        elif event.kind in RECEIVED and not again:
-            lib.nd_app_release(self.app, event.protocol, event.id, event.message)
-
     def _target_of(self, event: Event) -> Target | None:
-        if event.kind == lib.ND_EVENT_OPENED:
+        kind = event.kind
+        if kind == OPENED:
             return self.by_key.get(event.cookie)
-        if event.protocol == lib.ND_PROTO_NDP:
-            if event.kind == lib.ND_EVENT_ACCEPTED:
-                return self.by_key.get(event.cookie)
+        if event.protocol == HOMA:
+            if kind == REQUEST:
+                return self.by_port.get(event.port)
+            if event.id & 1:
+                return self.by_rpc.get(event.id)
+        elif event.protocol == NDP and kind != ACCEPTED:
             return self.by_connection.get(event.id) or self.by_key.get(event.cookie)
-        if event.kind == lib.ND_EVENT_REQUEST:
-            return self.by_port.get(event.port)
-        if event.id & 1:
-            return self.by_rpc.get(event.id)
         return self.by_key.get(event.cookie)
 
     # ---- the end ----
 
-    @property
-    def ended(self) -> bool:
-        """True when nothing more will come."""
-        return self._ended is not None
-
     def check_alive(self) -> None:
         """Raises when the stack is closed, its core has ended, or this is a fork's child."""
-        if self._ended is not None:
-            raise make_error(*self._ended)
+        if self.ended is not None:
+            raise make_error(*self.ended)
 
     def fail(self, code: int, what: str) -> None:
         """Ends every wait with this error, now and from now on."""
-        self._ended = (code, what)
+        self.ended = (code, what)
         targets = [*self.by_key.values(), *self.by_connection.values(), *self.by_port.values()]
         for target in targets:
             target.on_end()
         for loop in list(self.loops):
             loop.kick()
-        while self._followers:
-            self._followers.pop()()
+        while self._wake_follower():
+            pass
 
     def close(self) -> None:
         """Closes the handle; leased messages stay readable."""
-        if self._ended is None:
+        if self.ended is None:
             self.fail(errno.EBADF, f"stack {self.name} is closed")
         with self._lead:
             lib.nd_app_close(self.app)
@@ -457,10 +464,10 @@ class Dispatcher:
     def disown(self) -> None:
         """In the child of a fork: refuses everything."""
         lib.nd_app_disown(self.app)
-        self._lead = threading.RLock()
+        self._new_lead()
         self._followers = []
         self.loops = []
-        self._ended = (errno.ECHILD, f"stack {self.name} was opened before a fork")
+        self.ended = (errno.ECHILD, f"stack {self.name} was opened before a fork")
 
     def descriptor(self) -> int:
         """For poll(2): readable when there are events; from now on it is kept armed."""
@@ -475,29 +482,15 @@ class Dispatcher:
     def pause(self, until: float | None) -> None:
         """Takes events for as long as a full ring may take to empty, at most until then."""
         retry = time.monotonic() + ROOM_RETRY_S
-        self.wait(_NEVER, retry if until is None else min(retry, until))
+        self.wait(Never(), retry if until is None else min(retry, until))
 
 
-class _Release:
-    """Wakes a follower; it may be called twice."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self, lock: threading.Lock) -> None:
-        self._lock = lock
-
-    def __call__(self) -> None:
-        if self._lock.locked():
-            try:
-                self._lock.release()
-            except RuntimeError:  # Another thread was quicker.
-                return
-
-
-def _left_ns(until: float | None) -> int:
+def _slice_ns(until: float | None, longest: int = SLICE_NS) -> int:
+    """How long to wait at once for something that may come until then."""
     if until is None:
-        return SLICE_NS * 1000
-    return max(0, int((until - time.monotonic()) * 1e9))
+        return longest
+    left = int((until - time.monotonic()) * 1e9)
+    return longest if left > longest else left if left > 0 else 0
 
 
 _open: weakref.WeakSet[Dispatcher] = weakref.WeakSet()

@@ -5,36 +5,38 @@ from __future__ import annotations
 import collections
 import errno
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
-from ndpstack._dispatch import Event, Waitable
+from ndpstack._event import FAILED, HOMA, OPENED, RESPONSE, Event
 from ndpstack._lease import drop, lease
 from ndpstack._listen import listen
 from ndpstack._socket import (
     UNSET,
     Address,
     Socket,
+    Source,
     Timeout,
     as_message,
     check_priority,
     deadline_ns,
 )
+from ndpstack._waitable import Waitable
 from ndpstack.errors import Closed, make_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher
+    from ndpstack._dispatch import Dispatcher, Message, RequestCommand
     from ndpstack._stack import Stack
 
 lib, ffi = _core.lib, _core.ffi
 
-HOMA: Final = lib.ND_PROTO_HOMA
+_REQUEST: Final = lib.ND_COMMAND_REQUEST
+_REPLY: Final = lib.ND_COMMAND_REPLY
 
 SERVER_PORT_MAX: Final = 0x7FFF
 """Ports above are those of clients."""
@@ -73,25 +75,21 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "_key", "_reply", "_response", "_until", "peer", "port",
+        "_dispatcher", "_failure", "_id", "_reply", "_until", "key", "peer", "port", "unread",
     )  # fmt: skip
 
     def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, until: float | None) -> None:
-        super().__init__()
+        self.unread: Event | None = None
+        Waitable.__init__(self)
         self._dispatcher = dispatcher
         self._id = 0
         self._until = until
-        self._response: Event | None = None
         self._reply: memoryview | None = None
         self._failure: tuple[int, str] | None = None
-        self._key = dispatcher.new_key(self)
+        self.key = 0
+        """What the core's events about it carry; 0: nothing was sent."""
         self.peer: Final = peer
         self.port: Final = port
-
-    @property
-    def key(self) -> int:
-        """What the core's events about it carry."""
-        return self._key
 
     @property
     def id(self) -> int:
@@ -100,7 +98,7 @@ class Call(Waitable):
 
     def is_ready(self) -> bool:
         """True when there is a reply or an error."""
-        return self._response is not None or self._reply is not None or self._failure is not None
+        return self.unread is not None or self._reply is not None or self._failure is not None
 
     def result(self) -> memoryview:
         """Waits for the reply.
@@ -108,21 +106,19 @@ class Call(Waitable):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        if not self.is_ready():
-            until = None if self._until is None else self._until + GRACE_S
-            try:
-                if not self._dispatcher.wait(self, until):
-                    self.end(errno.ETIMEDOUT, "the core does not answer")
-            except BaseException:
-                self.cancel()
-                raise
+        until = None if self._until is None else self._until + GRACE_S
+        try:
+            if not self._dispatcher.wait(self, until):
+                self.end(errno.ETIMEDOUT, "the core does not answer")
+        except BaseException:
+            self.cancel()
+            raise
         return self.outcome()
 
     def outcome(self) -> memoryview:
         """The reply, or the error raised, of a call that is ready."""
-        if self._response is not None:
-            event, self._response = self._response, None
-            self._reply = lease(self._dispatcher.app, event)
+        if self.unread is not None:
+            self._reply = lease(self._dispatcher.app, self.unread, self)
         if self._reply is not None:
             return self._reply
         code, state = self._failure or (errno.EINPROGRESS, "")
@@ -139,7 +135,7 @@ class Call(Waitable):
         if not self.end(errno.ECANCELED, "cancelled here"):
             return False
         until = time.monotonic() + CANCEL_PATIENCE_S
-        while not self._id and self._key in self._dispatcher.by_key and not self._dispatcher.ended:
+        while not self._id and self.key in self._dispatcher.by_key and not self._dispatcher.ended:
             self._dispatcher.pause(until)  # The core is about to say what to cancel.
             if time.monotonic() > until:
                 break
@@ -152,35 +148,47 @@ class Call(Waitable):
         self._failure = (code, state)
         if self._id:
             self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self._id)
-        else:
+        elif self.key:
             self._dispatcher.nudge()  # On OPENED, which then comes, the core is told.
         self.wake()
         return True
 
     def __del__(self) -> None:
-        if self._response is not None:
-            drop(self._dispatcher.app, self._response)
+        unread = getattr(self, "unread", None)  # An interrupted __init__() leaves none.
+        if unread is not None:
+            drop(self._dispatcher.app, unread)
+
+    def send(
+        self, priority: int, peer: int, port: int, deadline: int, raw: Message, size: int
+    ) -> int:
+        """Hands the request to the core; 0 or a negative error number."""
+        if not self.key:
+            self._dispatcher.give_key(self)
+        return lib.nd_app_send(
+            self._dispatcher.app, HOMA, _REQUEST, priority, peer, port, 0, self.key, deadline, raw,
+            size,
+        )  # fmt: skip
 
     def forget(self) -> None:
         """The core never took the request."""
-        self._dispatcher.by_key.pop(self._key, None)
+        self._dispatcher.by_key.pop(self.key, None)
 
     def on_event(self, event: Event, again: bool) -> None:
         """From the dispatcher."""
         kind = event.kind
-        if kind == lib.ND_EVENT_OPENED:
-            self._id = event.id
+        self._id = event.id
+        if kind == OPENED:
             if self._failure is not None:
                 self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=event.id)
             return
         if self._failure is not None:
-            if kind == lib.ND_EVENT_RESPONSE and not again:
+            if kind == RESPONSE and not again:
                 drop(self._dispatcher.app, event)
-        elif kind == lib.ND_EVENT_RESPONSE:
-            self._response = event
+        elif kind == RESPONSE:
+            self.unread = event
         else:
             self._failure = (-event.error, describe_failure(event))
-        self._dispatcher.by_key.pop(self._key, None)
+        self._dispatcher.by_key.pop(self.key, None)
         self.wake()
 
     def on_end(self) -> None:
@@ -194,7 +202,7 @@ class Served(Waitable):
     __slots__ = ("_dispatcher", "failed", "id")
 
     def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
-        super().__init__()
+        Waitable.__init__(self)
         self._dispatcher = dispatcher
         self.id = identity
         self.failed = 0
@@ -204,7 +212,7 @@ class Served(Waitable):
         """From the dispatcher."""
         del again
         self._dispatcher.by_rpc.pop(self.id, None)
-        if event.kind == lib.ND_EVENT_FAILED:
+        if event.kind == FAILED:
             self.failed = -event.error
             self.cancel()  # The core may have refused the reply, and the client waits.
             self.wake()
@@ -227,15 +235,20 @@ class Request:
     One that is dropped without a reply is cancelled, so that its client does not wait in vain.
     """
 
-    __slots__ = ("_data", "_done", "_event", "_socket", "peer", "served")
+    __slots__ = ("_data", "_done", "_event", "_socket", "served", "unread")
 
     def __init__(self, socket: HomaSocket, event: Event, served: Served) -> None:
+        self.unread: Event | None = event
         self._socket = socket
         self._event = event
         self.served: Final = served
         self._data: memoryview | None = None
         self._done = False
-        self.peer: Final = Peer(socket.dispatcher, event.peer)
+
+    @property
+    def peer(self) -> Peer:
+        """The host that asks."""
+        return Peer(self._socket.dispatcher, self._event.peer)
 
     @property
     def id(self) -> int:
@@ -245,8 +258,10 @@ class Request:
     @property
     def data(self) -> memoryview:
         """The request's bytes, valid as long as anything refers to them."""
+        if self.unread is not None:
+            self._data = lease(self._socket.dispatcher.app, self.unread, self)
         if self._data is None:
-            self._data = lease(self._socket.dispatcher.app, self._event)
+            raise make_error(errno.ENOENT, "an interrupt cut reading it short", rpc=self.id)
         return self._data
 
     @property
@@ -259,22 +274,21 @@ class Request:
         """True after reply() or cancel()."""
         return self._done
 
-    def prepare(self, data: Buffer) -> tuple[bytes | _core.Pointer[bytes], int]:
+    def prepare(self, data: Buffer) -> tuple[Message, int]:
         """Checks that a reply can be sent; returns it as try_reply() takes it."""
         self._socket.check_open()
         if self._done:
             raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
         return as_message(data, self._socket.stack.message_bytes_max)
 
-    def try_reply(self, raw: bytes | _core.Pointer[bytes], size: int) -> int:
+    def try_reply(self, raw: Message, size: int) -> int:
         """Sends the reply if there is room; 0 or a negative error number."""
-        if self.cancelled:
+        if self.served.failed:
             self._done = True
             return 0
         code = lib.nd_app_send(
-            self._socket.dispatcher.app, HOMA, lib.ND_COMMAND_REPLY, 0, 0, 0, self.id, 0, 0,
-            raw, size,
-        )  # fmt: skip
+            self._socket.dispatcher.app, HOMA, _REPLY, 0, 0, 0, self._event.id, 0, 0, raw, size
+        )
         self._done = code == 0
         return code
 
@@ -291,8 +305,8 @@ class Request:
         self.cancel()
 
     def __del__(self) -> None:
-        if self._data is None:
-            drop(self._socket.dispatcher.app, self._event)
+        if self.unread is not None:
+            drop(self._socket.dispatcher.app, self.unread)
         self.cancel()
 
 
@@ -314,9 +328,7 @@ class Rpc(Request):
             Timeout: There was no room in time; reply again or cancel.
         """
         message = self.prepare(data)
-        until = self._socket.until(timeout)
-        while (code := self.try_reply(*message)) < 0:
-            self._socket.make_room(code, until)
+        self._socket.submit(self.try_reply, message, self._socket.until(timeout))
 
 
 class HomaSocket(Socket):
@@ -362,7 +374,18 @@ class HomaSocket(Socket):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        return self.start(address, data, timeout=timeout, priority=priority).result()
+        until = self.until(timeout)
+        call, request = self.prepare(address, data, until, priority)
+        try:
+            reply = self.dispatcher.exchange(request, until, call)
+            if reply is not None:
+                return reply
+        except BaseException:
+            call.cancel()
+            raise
+        if not call.key:
+            self._begin(call, request, until)
+        return call.result()
 
     def start(
         self,
@@ -374,29 +397,27 @@ class HomaSocket(Socket):
     ) -> Call:
         """Sends a request, as request(), and returns without waiting for the reply."""
         until = self.until(timeout)
-        call, send = self.prepare_call(address, data, until, priority)
+        call, request = self.prepare(address, data, until, priority)
+        self._begin(call, request, until)
+        return call
+
+    def prepare(
+        self, address: Address, data: Buffer, until: float | None, priority: int
+    ) -> tuple[Call, RequestCommand]:
+        """A call that has not begun, and what begins it."""
+        self.check_open()
+        peer, port = self.peer_of(address)
+        raw, size = as_message(data, self.stack.message_bytes_max)
+        request = (check_priority(priority), peer.handle, port, deadline_ns(until), raw, size)
+        return Call(self.dispatcher, peer, port, until), request
+
+    def _begin(self, call: Call, request: RequestCommand, until: float | None) -> None:
+        """Sends the request, waiting for room."""
         try:
-            while (code := send()) < 0:
-                self.make_room(code, until)
+            self.submit(call.send, request, until)
         except BaseException:
             call.forget()
             raise
-        return call
-
-    def prepare_call(
-        self, address: Address, data: Buffer, until: float | None, priority: int
-    ) -> tuple[Call, Callable[[], int]]:
-        """A call, and what hands it to the core: 0 or a negative error number."""
-        self.check_open()
-        peer, port = self.peer_of(address)
-        check_priority(priority)
-        raw, size = as_message(data, self.stack.message_bytes_max)
-        call = Call(self.dispatcher, peer, port, until)
-        send = partial(
-            lib.nd_app_send, self.dispatcher.app, HOMA, lib.ND_COMMAND_REQUEST, priority,
-            peer.handle, port, 0, call.key, deadline_ns(until), raw, size,
-        )  # fmt: skip
-        return call, send
 
     # ---- servers ----
 
@@ -437,14 +458,7 @@ class HomaSocket(Socket):
             Timeout: None came in time.
             Closed: The socket is closed, or not bound.
         """
-        until = self.until(timeout)
-        service = self.service
-        while True:
-            self.wait_for(service, until, "no request came")
-            self.check_open()
-            taken = service.take()
-            if taken is not None:
-                return Rpc(self, *taken)
+        return Rpc(self, *self.next_of(self.service, timeout, "no request came"))
 
     def __iter__(self) -> Iterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -467,7 +481,7 @@ class HomaSocket(Socket):
         return f"<HomaSocket port={port} on {self.stack.name}{' closed' if self._closed else ''}>"
 
 
-class Service(Waitable):
+class Service(Source[tuple[Event, Served]]):
     """Requests that came to a port and wait for the application."""
 
     def __init__(self, dispatcher: Dispatcher, port: int) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import time
 from typing import TYPE_CHECKING
 
 from ndpstack import _core
-from ndpstack._dispatch import CORE_PATIENCE_S, Answer
+from ndpstack._dispatch import Answer
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
@@ -29,10 +27,8 @@ def listen(dispatcher: Dispatcher, protocol: int, port: int, then: Target | None
         code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, key=key)
         if code < 0:
             raise make_error(-code, "cannot listen")
-        dispatcher.wait(answer, time.monotonic() + CORE_PATIENCE_S)
-        if answer.event is None:
-            raise make_error(errno.ETIMEDOUT, "the core does not answer")
-        if answer.event.error:
+        dispatcher.wait_for_core(answer)
+        if answer.event is not None and answer.event.error:
             raise make_error(-answer.event.error, f"cannot listen on port {port}")
     except BaseException:
         dispatcher.by_key.pop(key, None)

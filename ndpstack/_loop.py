@@ -8,7 +8,8 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ndpstack._dispatch import Dispatcher, Waitable
+    from ndpstack._dispatch import Dispatcher
+    from ndpstack._waitable import Waitable
 
 
 class LoopDriver:
@@ -54,26 +55,23 @@ class LoopDriver:
         self._again = None
         self._on_readable()
 
-    def check_loop(self) -> None:
-        """Raises RuntimeError when another loop runs than the one this belongs to."""
-        if asyncio.get_running_loop() is not self._loop:
-            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
-
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.
 
         Raises:
             NdpError: The stack has ended.
+            RuntimeError: Another loop runs than the one this belongs to.
         """
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
         while not target.is_ready():
             self._dispatcher.check_alive()
-            future: asyncio.Future[None] = self._loop.create_future()
-            waiter = _Wake(self._loop, self._thread, future)
+            waiter = _Wake(self._loop, self._thread)
             target.add_waiter(waiter)
             try:
                 if target.is_ready():
                     return
-                await future
+                await waiter.future
             finally:
                 target.remove_waiter(waiter)
 
@@ -81,24 +79,23 @@ class LoopDriver:
 class _Wake:
     """Completes a future from whatever thread the dispatcher runs in."""
 
-    __slots__ = ("_future", "_loop", "_thread")
+    __slots__ = ("_loop", "_thread", "future")
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, thread: int, future: asyncio.Future[None]
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
         self._loop = loop
         self._thread = thread
-        self._future = future
+        self.future: asyncio.Future[None] = loop.create_future()
 
     def __call__(self) -> None:
-        if threading.get_ident() == self._thread:
-            self._complete()
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._complete)
+        if threading.get_ident() != self._thread:
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._complete)
+        elif not self.future.done():
+            self.future.set_result(None)
 
     def _complete(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
+        if not self.future.done():
+            self.future.set_result(None)
 
 
 _drivers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Dispatcher, LoopDriver]] = (

@@ -5,39 +5,42 @@ from __future__ import annotations
 import collections
 import errno
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
-from ndpstack._dispatch import CORE_PATIENCE_S, Event, Waitable
+from ndpstack._event import ACCEPTED, CLOSED, FAILED, MESSAGE, NDP, OPENED, SENT, Event
 from ndpstack._lease import drop, lease
 from ndpstack._listen import listen
 from ndpstack._socket import (
     UNSET,
     Address,
     Socket,
+    Source,
     Timeout,
     as_message,
     check_priority,
     deadline_ns,
 )
+from ndpstack._waitable import Waitable
 from ndpstack.errors import MessageTooLong, make_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher
+    from ndpstack._dispatch import Dispatcher, Message
     from ndpstack._stack import Stack
 
 lib, ffi = _core.lib, _core.ffi
 
-NDP: Final = lib.ND_PROTO_NDP
+_SEND: Final = lib.ND_COMMAND_SEND
 
 UNSENT_MAX: Final = 512
 """Messages of a connection that are not acknowledged yet; send() waits beyond."""
+
+NOTHING: Final = "no message came"
 
 STATES: Final = {
     1: "connected, nothing sent",
@@ -65,7 +68,7 @@ class Room(Waitable):
         return self._connection.unsent < self.limit or self._connection.ended is not None
 
 
-class Connection(Waitable):
+class Connection(Source[Event]):
     """One connection: what the dispatcher knows of it. Ready when there is something to read."""
 
     def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int) -> None:
@@ -90,8 +93,38 @@ class Connection(Waitable):
         return bool(self._inbox) or self.ended is not None
 
     def take(self) -> Event | None:
-        """The next message, or None."""
-        return self._inbox.popleft() if self._inbox else None
+        """The next message, or None.
+
+        Raises:
+            EOFError: There never will be one: the peer has closed the connection.
+            Reset: It has ended otherwise.
+        """
+        try:
+            return self._inbox.popleft()
+        except IndexError:
+            if self.ended is None:
+                return None
+        if self.ended[0] == 0:
+            raise EOFError("the peer has closed the connection")
+        raise self.error("connection lost")
+
+    def try_send(self, deadline: int, raw: Message, size: int) -> int:
+        """Sends a message if the connection and the core have room; -EAGAIN or -ENOBUFS when not.
+
+        Raises:
+            Reset: The connection has ended.
+        """
+        if self.ended is not None:
+            raise self.error("cannot send")
+        if self.unsent >= UNSENT_MAX:
+            return -errno.EAGAIN
+        self.unsent += 1
+        code = lib.nd_app_send(
+            self.dispatcher.app, NDP, _SEND, 0, 0, 0, self.id, 0, deadline, raw, size
+        )
+        if code < 0:
+            self.unsent -= 1
+        return code
 
     def error(self, what: str) -> Exception:
         """Why the connection has ended, as an error."""
@@ -127,14 +160,12 @@ class Connection(Waitable):
 
     def on_event(self, event: Event, again: bool) -> None:
         kind = event.kind
-        if kind == lib.ND_EVENT_MESSAGE:
+        if kind == MESSAGE:
             self._arrived(event, again)
-        elif kind == lib.ND_EVENT_CLOSED:
+        elif kind == CLOSED:
             self.dispatcher.by_connection.pop(self.id, None)
             self._end(-event.error, STATES.get(event.detail, ""))
-        elif kind in (lib.ND_EVENT_SENT, lib.ND_EVENT_FAILED) and not (
-            again and event == self._last_settled
-        ):
+        elif kind in (SENT, FAILED) and not (again and event == self._last_settled):
             self.unsent -= 1
             self._last_settled = event
             self._settled(event)
@@ -156,7 +187,7 @@ class Connection(Waitable):
             self.wake()
 
     def _settled(self, event: Event) -> None:
-        if event.kind == lib.ND_EVENT_FAILED and self.failed is None:
+        if event.kind == FAILED and self.failed is None:
             self.failed = (-event.error, event.message)
             if self.ordered and not self._abandoned:
                 self.reset()  # The peer must not see a message after a hole.
@@ -207,7 +238,7 @@ class Opening(Waitable):
         """From the dispatcher."""
         del again
         self._connection.dispatcher.by_key.pop(self.key, None)
-        if event.kind == lib.ND_EVENT_OPENED:
+        if event.kind == OPENED:
             self._connection.opened(event.id)
             if self._given_up:
                 self._connection.abandon(0)
@@ -219,7 +250,7 @@ class Opening(Waitable):
         self.wake()
 
 
-class Listener(Waitable):
+class Listener(Source[Connection]):
     """Connections that peers opened and nobody has accepted yet."""
 
     def __init__(self, dispatcher: Dispatcher, port: int) -> None:
@@ -234,10 +265,13 @@ class Listener(Waitable):
 
     def take(self) -> Connection | None:
         """The next connection, or None."""
-        return self._queue.popleft() if self._queue else None
+        try:
+            return self._queue.popleft()
+        except IndexError:
+            return None
 
     def on_event(self, event: Event, again: bool) -> None:
-        if event.kind != lib.ND_EVENT_ACCEPTED:
+        if event.kind != ACCEPTED:
             return
         if again and event.id in self._dispatcher.by_connection:
             return
@@ -333,14 +367,7 @@ class NdpSocket(Socket):
             Timeout: None came in time.
             Closed: The socket is closed, or does not listen.
         """
-        until = self.until(timeout)
-        listener = self.listener
-        while True:
-            self.wait_for(listener, until, "no connection came")
-            self.check_open()
-            connection = listener.take()
-            if connection is not None:
-                return self.accepted(connection)
+        return self.accepted(self.next_of(self.listener, timeout, "no connection came"))
 
     def accepted(self, connection: Connection) -> NdpSocket:
         """A socket for a connection that was taken from the listener."""
@@ -363,7 +390,7 @@ class NdpSocket(Socket):
         """
         connection, opening = self.prepare_connect(address, priority)
         try:
-            self.dispatcher.wait(opening, time.monotonic() + CORE_PATIENCE_S)
+            self.dispatcher.wait_for_core(opening)
         except BaseException:
             opening.give_up()
             raise
@@ -389,8 +416,6 @@ class NdpSocket(Socket):
     def finish_connect(self, connection: Connection, opening: Opening) -> None:
         """Takes the connection over once the core has answered."""
         opening.check()
-        if connection.id == 0:
-            raise make_error(errno.ETIMEDOUT, "the core does not answer")
         self._connection = connection
 
     def _check_unused(self) -> None:
@@ -429,39 +454,24 @@ class NdpSocket(Socket):
             Reset: The connection has ended.
         """
         until = self.until(timeout)
-        connection = self.connection
-        expires = None if deadline is None else time.monotonic() + deadline
-        send = self.prepare_send(data, expires)
-        while (code := self.try_send(send)) < 0:
-            if connection.room.is_ready():
-                self.make_room(code, until)
-            else:
-                self.wait_for(connection.room, until, "no room to send")
+        self.submit(self.connection.try_send, self.prepare_send(data, deadline), until)
 
-    def prepare_send(self, data: Buffer, expires: float | None) -> Callable[[], int]:
-        """What hands the message to the core: 0 or a negative error number."""
-        raw, size = as_message(data, self.stack.message_bytes_max)
-        return partial(
-            lib.nd_app_send, self.dispatcher.app, NDP, lib.ND_COMMAND_SEND, 0, 0, 0,
-            self.connection.id, 0, deadline_ns(expires), raw, size,
-        )  # fmt: skip
+    def prepare_send(self, data: Buffer, deadline: float | None) -> tuple[int, Message, int]:
+        """A message as a connection takes it.
 
-    def try_send(self, send: Callable[[], int]) -> int:
-        """Sends if the connection and the core have room; -EAGAIN or -ENOBUFS when not.
-
-        Raises:
-            Reset: The connection has ended.
+        Args:
+            data: Its bytes.
+            deadline: Seconds from now, or None.
         """
-        connection = self.connection
-        if connection.ended is not None:
-            raise connection.error("cannot send")
-        if connection.unsent >= UNSENT_MAX:
-            return -errno.EAGAIN
-        connection.unsent += 1
-        code = send()
-        if code < 0:
-            connection.unsent -= 1
-        return code
+        expires = None if deadline is None else time.monotonic() + deadline
+        return deadline_ns(expires), *as_message(data, self.stack.message_bytes_max)
+
+    def make_room(self, code: int, until: float | None) -> None:
+        room = self.connection.room
+        if room.is_ready():
+            super().make_room(code, until)
+        else:
+            self.wait_for(room, until, "no room to send")
 
     def recv(self, *, timeout: Timeout = UNSET) -> memoryview:
         """Waits for the next message.
@@ -474,7 +484,7 @@ class NdpSocket(Socket):
             EOFError: The peer has closed the connection, and all it sent was received.
             Reset: The connection has ended otherwise.
         """
-        return lease(self.dispatcher.app, self._next_message(timeout))
+        return lease(self.dispatcher.app, self.next_of(self.connection, timeout, NOTHING))
 
     def recv_into(self, buffer: Buffer, *, timeout: Timeout = UNSET) -> int:
         """Waits for the next message and copies it into a writable buffer.
@@ -486,7 +496,7 @@ class NdpSocket(Socket):
             MessageTooLong: It does not fit; it is lost.
             NdpError: As recv().
         """
-        event = self._next_message(timeout)
+        event = self.next_of(self.connection, timeout, NOTHING)
         target = memoryview(buffer).cast("B")
         try:
             if event.bytes > len(target):
@@ -499,26 +509,6 @@ class NdpSocket(Socket):
         finally:
             drop(self.dispatcher.app, event)
         return event.bytes
-
-    def _next_message(self, timeout: Timeout) -> Event:
-        until = self.until(timeout)
-        connection = self.connection
-        while True:
-            self.wait_for(connection, until, "no message came")
-            self.check_open()
-            event = self.take_message()
-            if event is not None:
-                return event
-
-    def take_message(self) -> Event | None:
-        """The next message, or None; raises when there never will be one."""
-        connection = self.connection
-        event = connection.take()
-        if event is not None or connection.ended is None:
-            return event
-        if connection.ended[0] == 0:
-            raise EOFError("the peer has closed the connection")
-        raise connection.error("connection lost")
 
     def flush(self, *, timeout: Timeout = UNSET) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

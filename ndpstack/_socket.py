@@ -8,16 +8,19 @@ import select
 import time
 import warnings
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
+from ndpstack._waitable import Waitable
 from ndpstack.errors import MessageTooLong, WouldBlock, make_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher, Waitable
+    from ndpstack._dispatch import Dispatcher, Message
     from ndpstack._stack import Stack
 
 lib, ffi = _core.lib, _core.ffi
@@ -41,20 +44,27 @@ UNSET: Final = Unset.UNSET
 
 Timeout = float | None | Unset
 
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
-def as_message(data: Buffer, limit: int) -> tuple[bytes | _core.Pointer[bytes], int]:
+
+class Source(Waitable, Generic[T]):
+    """Things that come in, one after the other: ready when there is one, or never will be."""
+
+    def take(self) -> T | None:
+        """The next one, or None when another thread was quicker."""
+        raise NotImplementedError
+
+
+def as_message(data: Buffer, limit: int) -> tuple[Message, int]:
     """What the core takes for a message, and its length in bytes.
 
     Raises:
         MessageTooLong: It exceeds the limit.
         BufferError: The buffer is not contiguous.
     """
-    raw: bytes | _core.Pointer[bytes]
-    if isinstance(data, bytes):
-        raw, size = data, len(data)
-    else:
-        raw = ffi.from_buffer("char[]", data)
-        size = len(raw)
+    raw: Message = data if isinstance(data, bytes) else ffi.from_buffer("char[]", data)
+    size = len(raw)
     if size > limit:
         raise MessageTooLong(
             errno.EMSGSIZE,
@@ -120,9 +130,8 @@ class Socket:
             Timeout: The time has passed.
             WouldBlock: The socket does not block.
         """
-        if target.is_ready() and self._bell < 0:
-            return
-        target.hush()
+        if self._bell >= 0:
+            target.hush()
         if self.dispatcher.wait(target, until):
             if self._bell >= 0:
                 os.eventfd_write(self._bell, 1)
@@ -130,6 +139,22 @@ class Socket:
         if self._timeout == 0:
             raise WouldBlock(errno.EAGAIN, f"{what}: nothing there now")
         raise make_error(errno.ETIMEDOUT, what)
+
+    def next_of(self, source: Source[T], timeout: Timeout, what: str) -> T:
+        """Blocks until something has come, and takes it.
+
+        Raises:
+            Timeout: Nothing came in time.
+            WouldBlock: The socket does not block.
+            Closed: The socket is closed.
+        """
+        until = self.until(timeout)
+        while True:
+            self.wait_for(source, until, what)
+            self.check_open()
+            taken = source.take()
+            if taken is not None:
+                return taken
 
     def poll_descriptor(self, target: Waitable) -> int:
         """A descriptor that is readable when the target may be ready, or the stack has events."""
@@ -150,11 +175,12 @@ class Socket:
         peer = host if isinstance(host, Peer) else self.stack.peer(host)
         return peer, check_port(port)
 
-    def make_room(self, code: int, until: float | None) -> None:
-        """After a command failed: waits a moment if that was for want of room.
+    def submit(self, send: Callable[[*Ts], int], command: tuple[*Ts], until: float | None) -> None:
+        """Hands a command to the core, waiting for room.
 
         Args:
-            code: What the core said, a negative error number.
+            send: What hands it over: 0 or a negative error number.
+            command: Its arguments.
             until: When to give up, as of time.monotonic().
 
         Raises:
@@ -162,14 +188,23 @@ class Socket:
             WouldBlock: The socket does not block.
             NdpError: It failed for another reason.
         """
-        if code not in (-errno.EAGAIN, -errno.ENOBUFS):
-            self.dispatcher.check_alive()
-            raise make_error(-code, "cannot send")
+        while (code := send(*command)) < 0:
+            self.make_room(code, until)
+
+    def make_room(self, code: int, until: float | None) -> None:
+        """After a command failed: waits a moment if that was for want of room."""
+        self.check_room(code)
         if until is not None and time.monotonic() >= until:
             if self._timeout == 0:
                 raise WouldBlock(errno.EAGAIN, "no room to send now")
             raise make_error(errno.ETIMEDOUT, "no room to send")
         self.dispatcher.pause(until)
+
+    def check_room(self, code: int) -> None:
+        """Raises for a command that failed, unless it was for want of room."""
+        if code not in (-errno.EAGAIN, -errno.ENOBUFS):
+            self.dispatcher.check_alive()
+            raise make_error(-code, "cannot send")
 
     # ---- the end ----
 
@@ -177,7 +212,8 @@ class Socket:
         """Raises Closed when the socket is closed."""
         if self._closed:
             raise make_error(errno.EBADF, "socket is closed")
-        self.dispatcher.check_alive()
+        if self.dispatcher.ended is not None:
+            self.dispatcher.check_alive()
 
     @property
     def closed(self) -> bool:

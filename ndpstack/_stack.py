@@ -309,7 +309,7 @@ class Stack:
             ValueError: It is no IP address.
             Unreachable: There is no way to it.
         """
-        peer = self.known_peer(address)
+        peer = self._peers.get(address)
         if peer is None:
             event = self.dispatcher.ask_core(pack(address), 0)
             peer = self.keep_peer(address, event.peer)

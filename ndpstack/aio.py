@@ -10,23 +10,26 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
 
 from ndpstack import _homa, _ndp
-from ndpstack._address import Peer, check_port, pack
+from ndpstack._address import Peer, pack
 from ndpstack._dispatch import ROOM_RETRY_S
 from ndpstack._lease import lease
 from ndpstack._loop import driver_of
-from ndpstack.errors import Closed, make_error
+from ndpstack.errors import Closed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Waitable
-    from ndpstack._socket import Address, Socket
+    from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
+    from ndpstack._waitable import Waitable
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class _AsyncSocket:
@@ -48,35 +51,39 @@ class _AsyncSocket:
         return self._base.closed
 
     async def _wait(self, target: Waitable) -> None:
-        self._driver.check_loop()
         await self._driver.wait(target)
         self._base.check_open()
 
-    async def _resolve(self, address: Address) -> tuple[Peer, int]:
-        """The address with its host resolved, without blocking the loop."""
-        host, port = address
-        check_port(port)
-        if isinstance(host, Peer):
-            return host, port
-        peer = self.stack.known_peer(host)
-        if peer is None:
-            answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
-            try:
-                await self._wait(answer)
-            except BaseException:
-                self._base.dispatcher.by_key.pop(key, None)
-                raise
-            event = self._base.dispatcher.finish_ask(answer, key, host)
-            peer = self.stack.keep_peer(host, event.peer)
-        return peer, port
+    async def _next_of(self, source: Source[T]) -> T:
+        """Waits until something has come, and takes it."""
+        while True:
+            await self._wait(source)
+            taken = source.take()
+            if taken is not None:
+                return taken
 
-    async def _when_room(self, send: Callable[[], int]) -> None:
-        """Repeats a command until the core has room for it: backpressure."""
-        while (code := send()) < 0:
-            if code not in (-errno.EAGAIN, -errno.ENOBUFS):
-                raise make_error(-code, "cannot send")
-            await asyncio.sleep(ROOM_RETRY_S)
-            self._base.check_open()
+    async def _resolve(self, host: str | Peer) -> Peer:
+        """The host, resolved without blocking the loop."""
+        peer = host if isinstance(host, Peer) else self.stack.known_peer(host)
+        if peer is not None:
+            return peer
+        assert isinstance(host, str)
+        answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
+        try:
+            await self._wait(answer)
+        except BaseException:
+            self._base.dispatcher.by_key.pop(key, None)
+            raise
+        event = self._base.dispatcher.finish_ask(answer, key, host)
+        return self.stack.keep_peer(host, event.peer)
+
+    async def _submit(self, send: Callable[[*Ts], int], command: tuple[*Ts]) -> None:
+        """Hands a command to the core, waiting for room: backpressure."""
+        while (code := send(*command)) < 0:
+            await self._make_room(code)
+
+    async def _make_room(self, code: int) -> None:
+        await _make_room(self._base, code)
 
     def close(self) -> None:
         """Closes the socket; tasks that wait on it get Closed. Idempotent."""
@@ -92,6 +99,13 @@ class _AsyncSocket:
 
     def __repr__(self) -> str:
         return f"<aio {self._base!r}>"
+
+
+async def _make_room(socket: Socket, code: int) -> None:
+    """After a command failed: waits a moment if that was for want of room."""
+    socket.check_room(code)
+    await asyncio.sleep(ROOM_RETRY_S)
+    socket.check_open()
 
 
 class Rpc(_homa.Request):
@@ -111,9 +125,7 @@ class Rpc(_homa.Request):
         """
         message = self.prepare(data)
         while (code := self.try_reply(*message)) < 0:
-            if code not in (-errno.EAGAIN, -errno.ENOBUFS):
-                raise make_error(-code, "cannot reply", rpc=self.id)
-            await asyncio.sleep(ROOM_RETRY_S)
+            await _make_room(self._socket, code)
 
 
 class HomaSocket(_AsyncSocket):
@@ -168,10 +180,10 @@ class HomaSocket(_AsyncSocket):
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        resolved = await self._resolve(address)
-        call, send = self._socket.prepare_call(resolved, data, until, priority)
+        peer = await self._resolve(address[0])
+        call, request = self._socket.prepare((peer, address[1]), data, until, priority)
         try:
-            await self._when_room(send)
+            await self._submit(call.send, request)
         except BaseException:
             call.forget()
             raise
@@ -188,12 +200,7 @@ class HomaSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or not bound.
         """
-        service = self._socket.service
-        while True:
-            await self._wait(service)
-            taken = service.take()
-            if taken is not None:
-                return Rpc(self._socket, *taken)
+        return Rpc(self._socket, *await self._next_of(self._socket.service))
 
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -236,12 +243,8 @@ class NdpSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or does not listen.
         """
-        listener = self._socket.listener
-        while True:
-            await self._wait(listener)
-            connection = listener.take()
-            if connection is not None:
-                return self._of(self._socket.accepted(connection))
+        connection = await self._next_of(self._socket.listener)
+        return self._of(self._socket.accepted(connection))
 
     @classmethod
     def _of(cls, socket: _ndp.NdpSocket) -> NdpSocket:
@@ -256,8 +259,8 @@ class NdpSocket(_AsyncSocket):
         Raises:
             LimitReached: The core has as many connections as it may.
         """
-        resolved = await self._resolve(address)
-        connection, opening = self._socket.prepare_connect(resolved, priority)
+        peer = await self._resolve(address[0])
+        connection, opening = self._socket.prepare_connect((peer, address[1]), priority)
         try:
             await self._wait(opening)
         except BaseException:
@@ -276,11 +279,15 @@ class NdpSocket(_AsyncSocket):
             MessageTooLong: The text names the limit.
             Reset: The connection has ended.
         """
-        connection = self._socket.connection
-        expires = None if deadline is None else time.monotonic() + deadline
-        send = self._socket.prepare_send(data, expires)
-        await self._wait(connection.room)
-        await self._when_room(lambda: self._socket.try_send(send))
+        message = self._socket.prepare_send(data, deadline)
+        await self._submit(self._socket.connection.try_send, message)
+
+    async def _make_room(self, code: int) -> None:
+        room = self._socket.connection.room
+        if room.is_ready():
+            await super()._make_room(code)
+        else:
+            await self._wait(room)
 
     async def recv(self) -> memoryview:
         """Waits for the next message.
@@ -289,12 +296,8 @@ class NdpSocket(_AsyncSocket):
             EOFError: The peer has closed the connection, and all it sent was received.
             Reset: The connection has ended otherwise.
         """
-        connection = self._socket.connection
-        while True:
-            await self._wait(connection)
-            event = self._socket.take_message()
-            if event is not None:
-                return lease(self._socket.dispatcher.app, event)
+        event = await self._next_of(self._socket.connection)
+        return lease(self._socket.dispatcher.app, event)
 
     async def flush(self) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from ndpstack import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 
@@ -94,6 +97,67 @@ def test_an_interrupted_thread_leaves_the_others_served(pair: Pair) -> None:
 def ask_for_ever(client: ndpstack.HomaSocket, server: tuple[str, int]) -> None:
     while True:
         client.request(server, b"x", timeout=20)
+
+
+def test_an_interrupted_request_is_cancelled_at_its_server(pair: Pair) -> None:
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        timer, _ = interrupt_soon()
+        with pytest.raises(KeyboardInterrupt):
+            client.request((pair[0].address, PORT), b"x")
+        timer.join()
+        settle(pair[1])
+        with pytest.raises(errors.Timeout):
+            server.recv(timeout=0.1)
+    assert pair[0].held == 0
+
+
+class InterruptError(Exception):
+    """What the signal below raises, wherever the program is."""
+
+
+def interrupt(_number: int, frame: FrameType | None) -> None:
+    while frame is not None and frame.f_code is not ask_for_ever.__code__:
+        if frame.f_code.co_name in ("__del__", "<lambda>"):  # Python prints and forgets it there.
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)
+            return
+        frame = frame.f_back
+    raise InterruptError
+
+
+def ask_and_be_interrupted(
+    client: ndpstack.HomaSocket, server: tuple[str, int], delay: float
+) -> None:
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    ask_for_ever(client, server)
+
+
+@pytest.mark.timeout(120, method="thread")  # The signal is the one of the usual method.
+def test_interrupts_anywhere_lose_and_leave_nothing(pair: Pair) -> None:
+    """T46: a blocking request cut short at a random place, again and again."""
+    draw = random.Random(5)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+            server = (pair[0].address, PORT)
+            for _ in range(300):
+                with pytest.raises(InterruptError):
+                    ask_and_be_interrupted(client, server, draw.uniform(1e-5, 1e-3))
+                data = draw.randbytes(draw.choice([1, 5000]))
+                assert bytes(client.request(server, data, timeout=20)) == data
+            settle(pair[1], pair[0])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def settle(*stacks: ndpstack.Stack) -> None:
+    """Waits until no request is known any more; a message that stays held fails."""
+    until = time.monotonic() + 20
+    for stack in stacks:
+        while stack.dispatcher.by_key or stack.dispatcher.by_rpc or stack.held:
+            assert time.monotonic() < until
+            stack.dispatcher.pause(None)
+            gc.collect()
 
 
 def test_a_fork_is_refused_and_the_parent_unharmed(pair: Pair) -> None:

@@ -1,0 +1,59 @@
+"""Events as the core makes them, and as sockets see them."""
+
+from __future__ import annotations
+
+import struct
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ndpstack import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+lib = _core.lib
+
+NDP: Final = lib.ND_PROTO_NDP
+HOMA: Final = lib.ND_PROTO_HOMA
+
+ACCEPTED: Final = lib.ND_EVENT_ACCEPTED
+MESSAGE: Final = lib.ND_EVENT_MESSAGE
+REQUEST: Final = lib.ND_EVENT_REQUEST
+RESPONSE: Final = lib.ND_EVENT_RESPONSE
+SENT: Final = lib.ND_EVENT_SENT
+FAILED: Final = lib.ND_EVENT_FAILED
+CLOSED: Final = lib.ND_EVENT_CLOSED
+OPENED: Final = lib.ND_EVENT_OPENED
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
+
+RECEIVED: Final = frozenset({MESSAGE, REQUEST, RESPONSE})
+"""Kinds of events that bring a message, which has to be released."""
+
+_EVENT: Final = struct.Struct("<BxxxiIHBxIIQQQQ")
+
+EVENT_BYTES: Final = _EVENT.size
+
+
+class Event(NamedTuple):
+    """What sockets use of one struct nd_event; payload is an address."""
+
+    kind: int
+    error: int
+    peer: int
+    port: int
+    protocol: int
+    bytes: int
+    detail: int
+    id: int
+    message: int
+    cookie: int
+    payload: int
+
+
+_MAKE: Final = partial(tuple.__new__, Event)
+"""Event._make() without a look at the length, which the format guarantees."""
+
+
+def events_in(raw: memoryview) -> Iterator[Event]:
+    """The events of an array of struct nd_event."""
+    return map(_MAKE, _EVENT.iter_unpack(raw))
