@@ -2,6 +2,6 @@
 
 import sys
 
-from switchd.daemon import main
+from switchd._main import main
 
 sys.exit(main())

@@ -20,7 +20,6 @@ from switchd.plan import Change, Field, build_plan, differences, fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from switchd._events import Events
     from switchd.dataplane import SwitchReading
     from switchd.plan import Forwarding, SwitchPlan
     from switchd.runtime import Manager
@@ -41,19 +40,14 @@ class Controller:
         loaded: Loaded,
         manager: Manager,
         on_config: Callable[[], None],
-        events: Events,
     ) -> None:
-        """Begins with a configuration; `start` puts it in force.
+        """Begins with the configuration that is in force.
 
         Args:
             path: The TOML file.
             loaded: What it says.
             manager: Of the data path.
             on_config: Called after another configuration is in force.
-            events: Where it says what changed.
-
-        Raises:
-            ConfigError: It cannot be used.
         """
         self.path = path
         self.manager = manager
@@ -61,21 +55,13 @@ class Controller:
         self.loaded = loaded
         self.overrides: Table = {}
         self.applied_at = datetime.now(UTC)
-        self._plan = build_plan(self.loaded)
         self._lock = asyncio.Lock()
         self._on_config = on_config
-        self.events = events
 
     @property
     def config(self) -> Config:
         """The configuration in force."""
         return self.loaded.config
-
-    async def start(self) -> None:
-        """Brings the switches up; ports whose device is not there follow later."""
-        async with self._lock:
-            await in_thread(self.manager.apply, self._plan, tolerant=True)
-            self._on_config()
 
     async def supervise(self) -> None:
         """Looks after ports that failed."""
@@ -173,11 +159,11 @@ class Controller:
             if dry_run:
                 return changes
             await in_thread(self.manager.apply, plan)
-            self.loaded, self._plan, self.overrides = loaded, plan, overrides
+            self.loaded, self.overrides = loaded, overrides
             self.applied_at = datetime.now(UTC)
             self._on_config()
             for change in changes:
-                self.events.add("config", change.what, change.summary())
+                self.manager.events.add("config", change.what, change.summary())
             return changes
 
 

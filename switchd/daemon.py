@@ -1,56 +1,38 @@
-"""switchd: reads the configuration, runs the switches, answers operators and hosts."""
+"""switchd: looks after switches that run, and answers operators and hosts."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import logging
 import os
-import resource
-import shutil
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ndpstack import __version__, _logs
+from ndpstack import _logs
 from ndpstack._errors import UserError
-from ndpstack._priority import REFUSED, real_time
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._controller import Controller
-from switchd._events import Events
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
 from switchd._mirrors import PUMP_SECONDS, Mirrors
-from switchd._process import drop_privileges
+from switchd._start import configure_logs, control_access, namespaces
 from switchd._threads import in_thread
-from switchd.config import Config, ConfigError, Loaded, load
 from switchd.control import Api, Limits, Server
 from switchd.hosts import HOST_LIMITS, HostService
 from switchd.metrics import Exporter
-from switchd.plan import build_plan
-from switchd.runtime import Manager
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
-    from switchd.config import Daemon as DaemonSettings
-    from switchd.dataplane import DataPlane, SwitchHandle
+    from switchd._start import Started
+    from switchd.config import Config, Loaded
+    from switchd.dataplane import SwitchHandle
     from switchd.plan import Forwarding, Opening, SwitchPlan
 
 log = logging.getLogger("switchd")
-
-CONFIG = Path("/etc/ndpstack/switchd.toml")
-
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-
-EXITS = """\
-exit codes:
-    0  ended as it was told to, or the configuration is right
-    1  the switches cannot run, or the data path hangs
-    2  wrong arguments or configuration; stderr lists every mistake
-"""
 
 RETRY_SECONDS = 0.25
 """How often it is looked whether the device of a port has come."""
@@ -62,52 +44,38 @@ HANG_SECONDS = 3.0
 class Daemon:
     """One process: `async with Daemon(...)` is its life; `wait` returns when it is to end."""
 
-    def __init__(
-        self, path: Path, loaded: Loaded, make_plane: Callable[[Config], DataPlane]
-    ) -> None:
+    def __init__(self, path: Path, loaded: Loaded, started: Started) -> None:
         """Prepares it.
 
         Args:
             path: Of the configuration.
             loaded: What it says.
-            make_plane: Starts the data path; called once the sockets are there.
+            started: What runs already; it outlives the daemon.
         """
-        self._path, self._loaded, self._make_plane = path, loaded, make_plane
+        self._path, self._loaded, self._started = path, loaded, started
         self._stop = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._namespaces: set[str] = set()
         self._events: dict[SwitchHandle, int] = {}
 
     async def __aenter__(self) -> Self:
-        config = self._loaded.config
         self._loop = asyncio.get_running_loop()
-        self.server = Server(control_limits(config))
-        self.host_server = Server(HOST_LIMITS)
-        await self.server.listen_unix(config.daemon.control)
+        self._make(self._loaded.config)
         try:
-            if config.daemon.hosts:
-                await self.host_server.listen(config.daemon.hosts)
-            self._make(config)
-        except BaseException:
-            await self.server.close()
-            await self.host_server.close()
-            raise
-        try:
-            await self._begin(config)
+            await self._begin(self._loaded.config)
         except BaseException:
             await self.close()
             raise
         return self
 
     def _make(self, config: Config) -> None:
-        """All parts; the data path begins to run, without switches."""
+        """All parts, none of which does anything yet."""
+        self.server = Server(control_limits(config))
+        self.host_server = Server(HOST_LIMITS)
         self.kernel = Kernel(self._link, self._kernel_state)
-        self.events = Events()
-        plane = self._make_plane(config)
-        self.manager = Manager(plane, self._changed, self._present, self.events)
-        self.controller = Controller(
-            self._path, self._loaded, self.manager, self._configured, self.events
-        )
+        self.manager = self._started.manager
+        self.manager.on_change, self.manager.present = self._changed, self._present
+        self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
         self.mirrors = Mirrors(self.controller)
         self.hosts = HostService(self.controller)
         self.api = Api(self.controller, self.mirrors, self.hosts)
@@ -115,22 +83,23 @@ class Daemon:
         self.exporter = Exporter(self.controller, self.server, self.host_server)
 
     async def _begin(self, config: Config) -> None:
-        await self.controller.start()
-        self.exporter.listen(config.daemon.metrics)
+        self._configured()
         self._every(RETRY_SECONDS, self._retry)
         self._every(PUMP_SECONDS, self._pump)
         self._spawn(self._watchdog)
-        await self.server.serve(self.api)
-        await self.host_server.serve(self.hosts)
+        await self.server.serve(self._started.control, self.api)
+        if self._started.hosts is not None:
+            await self.host_server.serve(self._started.hosts, self.hosts)
+        self.exporter.listen(config.daemon.metrics)
         notify("READY=1", f"STATUS={self.status()}")
         log.log(_logs.NOTICE, "%s", self.status())
-        self.events.add("config", "daemon", f"started: {self.status()}")
+        self.manager.events.add("config", "daemon", f"started: {self.status()}")
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Ends everything, the data path last."""
+        """Ends all but what it was given."""
         notify("STOPPING=1")
         for task in list(self._tasks):
             task.cancel()
@@ -142,7 +111,6 @@ class Daemon:
         await self.host_server.close()
         self.mirrors.close()
         self.kernel.close()
-        self.manager.close()
 
     async def wait(self) -> None:
         """Returns when the daemon is to end."""
@@ -168,7 +136,7 @@ class Daemon:
                 log.info("%s", "; ".join(line.strip() for line in change.lines()))
         except UserError as error:
             log.error("not reloaded, the old configuration stays: %s", error)
-            self.events.add("config", "daemon", f"not reloaded: {error}")
+            self.manager.events.add("config", "daemon", f"not reloaded: {error}")
         notify("READY=1", f"STATUS={self.status()}")
 
     def request_reload(self) -> None:
@@ -285,50 +253,26 @@ class Daemon:
             await asyncio.sleep(min(wanted / 3 if wanted else 1.0, 1.0))
 
 
-def configure_logs(daemon: DaemonSettings) -> None:
-    """Levels and form as the configuration says, of this process's own and of the library's."""
-    for name in ("switchd", "ndpstack"):
-        _logs.configure(name, daemon.log, as_json=daemon.log_format == "json")
+def serve(path: Path, loaded: Loaded, started: Started, *, tethered: bool = False) -> None:
+    """Answers for the switches until a signal ends it, or its starter's end if it is tethered.
+
+    Args:
+        path: Of the configuration.
+        loaded: What it says.
+        started: What runs already.
+        tethered: Whether it ends with standard input.
+    """
+    daemon = Daemon(path, loaded, started)
+    try:
+        import uvloop
+    except ImportError:
+        log.warning("uvloop is not installed: pip install 'ndpstack[switch]'; asyncio's loop it is")
+        asyncio.run(_serve(daemon, tethered))
+    else:
+        uvloop.run(_serve(daemon, tethered))
 
 
-def control_limits(config: Config) -> Limits:
-    """Of the control socket."""
-    daemon = config.daemon
-    return Limits(daemon.clients_max, daemon.calls_per_second, daemon.control_group)
-
-
-def namespaces(config: Config) -> set[str]:
-    """Network namespaces whose kernel is followed."""
-    found = {
-        port.netns
-        for switch in config.switch.values()
-        for port in switch.port.values()
-        if port.backend in ("xdp", "packet")
-    }
-    return found | {s.netns for s in config.switch.values() if s.forwarding == "fib"}
-
-
-def uses_namespaces(config: Config) -> bool:
-    """Whether other network namespaces than the daemon's own are entered."""
-    return bool(namespaces(config) - {""})
-
-
-def real_plane(config: Config) -> DataPlane:
-    """The data path in C, in a process that has given up what it does not need."""
-    from switchd.dataplane._real import start
-
-    level = config.daemon.priority
-    # The thread of the data path has the priority of the one that starts it.
-    with real_time(level) if level else contextlib.nullcontext("") as found:
-        if found == REFUSED:
-            log.warning("daemon.priority: %s; give CAP_SYS_NICE or LimitRTPRIO", found)
-        # Before the first thread: capabilities belong to threads.
-        drop_privileges(config.daemon.user, namespaces=uses_namespaces(config))
-        return start(config.daemon)
-
-
-async def serve(daemon: Daemon, *, tethered: bool = False) -> None:
-    """Runs the daemon until a signal ends it, or its starter's end if it is tethered to it."""
+async def _serve(daemon: Daemon, tethered: bool) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
@@ -339,90 +283,7 @@ async def serve(daemon: Daemon, *, tethered: bool = False) -> None:
         await daemon.wait()
 
 
-def run(path: Path, loaded: Loaded, *, tethered: bool = False) -> int:
-    """Runs the daemon."""
-    configure_logs(loaded.config.daemon)
-    prepare(loaded.config)
-    try:
-        import uvloop
-    except ImportError:
-        log.warning("uvloop is not installed: pip install 'ndpstack[switch]'; asyncio's loop it is")
-        asyncio.run(_main(path, loaded, tethered))
-    else:
-        uvloop.run(_main(path, loaded, tethered))
-    return EXIT_OK
-
-
-async def _main(path: Path, loaded: Loaded, tethered: bool) -> None:
-    await serve(Daemon(path, loaded, real_plane), tethered=tethered)
-
-
-def prepare(config: Config) -> None:
-    """What needs root once: locked memory without limit, and a folder for the sockets.
-
-    Raises:
-        UserError: There is no such user.
-    """
-    with contextlib.suppress(ValueError, OSError):
-        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, unlimited)
-    folder = config.daemon.control.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if config.daemon.user and os.geteuid() == 0:
-            shutil.chown(folder, config.daemon.user)
-    except (OSError, LookupError) as error:
-        raise UserError(f"{folder}: cannot be prepared for the sockets: {error}") from error
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="switchd",
-        description="A software switch that trims packets, for NDP, Homa and all else.",
-        epilog=EXITS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"switchd {__version__}")
-    parser.add_argument(
-        "--config",
-        type=Path,
-        default=CONFIG,
-        metavar="FILE",
-        help=f"configuration; files of conf.d beside it follow (default {CONFIG})",
-    )
-    parser.add_argument(
-        "--check-config",
-        nargs="?",
-        type=Path,
-        const=Path(),
-        metavar="FILE",
-        help="say what is wrong with FILE (or that of --config), and run nothing",
-    )
-    parser.add_argument(
-        "--tethered",
-        action="store_true",
-        help="end when standard input does, as it does when whoever started this is gone",
-    )
-    return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the console script."""
-    arguments = build_parser().parse_args(argv)
-    check = arguments.check_config
-    path = check if check is not None and check != Path() else arguments.config
-    try:
-        loaded = load(path)
-        plan = build_plan(loaded)
-        if check is not None:
-            ports = sum(len(switch.ports) for switch in plan.values())
-            print(f"{path}: right; {len(plan)} switches, {ports} ports")
-            return EXIT_OK
-        return run(path, loaded, tethered=arguments.tethered)
-    except ConfigError as error:
-        print("\n".join(error.lines), file=sys.stderr)
-        return EXIT_USAGE
-    except UserError as error:
-        print(f"switchd: {error}", file=sys.stderr)
-        return EXIT_FAILED
+def control_limits(config: Config) -> Limits:
+    """Of the control socket."""
+    daemon = config.daemon
+    return Limits(daemon.clients_max, daemon.calls_per_second, control_access(config))

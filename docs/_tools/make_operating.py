@@ -18,10 +18,10 @@ from make_reference import field_docs
 from ndpstack import toml as units
 from ndpstack.switch import counter_texts
 from ndpstack.toml import dashed, field_types, inline
+from switchd._main import build_parser as daemon_parser
 from switchd.config import _schema as schema
 from switchd.config._write import written_value
 from switchd.control import METHODS, ServerCounters
-from switchd.daemon import build_parser as daemon_parser
 from switchd.metrics import metric_names
 from switchd.plan import PROFILES
 from switchd.switchctl import build_parser

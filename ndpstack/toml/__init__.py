@@ -1,5 +1,22 @@
 """TOML tables as typed values and back; `ndpstack.toml.structs` has settings of C structs."""
 
+from ndpstack._units import BitRate as BitRate
+from ndpstack._units import Bytes as Bytes
+from ndpstack._units import Limit as Limit
+from ndpstack._units import PartsPerMillion as PartsPerMillion
+from ndpstack._units import PerSecond as PerSecond
+from ndpstack._units import Picoseconds as Picoseconds
+from ndpstack._units import UnitError as UnitError
+from ndpstack._units import format_rate as format_rate
+from ndpstack._units import format_size as format_size
+from ndpstack._units import format_time as format_time
+from ndpstack._units import parse_limit as parse_limit
+from ndpstack._units import parse_per_second as parse_per_second
+from ndpstack._units import parse_probability as parse_probability
+from ndpstack._units import parse_rate as parse_rate
+from ndpstack._units import parse_share as parse_share
+from ndpstack._units import parse_size as parse_size
+from ndpstack._units import parse_time as parse_time
 from ndpstack.toml._decode import NAME as NAME
 from ndpstack.toml._decode import Decoder as Decoder
 from ndpstack.toml._decode import Forms as Forms
@@ -18,22 +35,5 @@ from ndpstack.toml._places import Problem as Problem
 from ndpstack.toml._places import Problems as Problems
 from ndpstack.toml._places import dashed as dashed
 from ndpstack.toml._places import suggest as suggest
-from ndpstack.toml._units import BitRate as BitRate
-from ndpstack.toml._units import Bytes as Bytes
-from ndpstack.toml._units import Limit as Limit
-from ndpstack.toml._units import PartsPerMillion as PartsPerMillion
-from ndpstack.toml._units import PerSecond as PerSecond
-from ndpstack.toml._units import Picoseconds as Picoseconds
-from ndpstack.toml._units import UnitError as UnitError
-from ndpstack.toml._units import format_rate as format_rate
-from ndpstack.toml._units import format_size as format_size
-from ndpstack.toml._units import format_time as format_time
-from ndpstack.toml._units import parse_limit as parse_limit
-from ndpstack.toml._units import parse_per_second as parse_per_second
-from ndpstack.toml._units import parse_probability as parse_probability
-from ndpstack.toml._units import parse_rate as parse_rate
-from ndpstack.toml._units import parse_share as parse_share
-from ndpstack.toml._units import parse_size as parse_size
-from ndpstack.toml._units import parse_time as parse_time
 from ndpstack.toml._write import inline as inline
 from ndpstack.toml._write import to_toml as to_toml

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from ndpstack import _units as units
 from ndpstack._errors import UserError
-from ndpstack.toml import _units as units
 from ndpstack.toml._places import Place, PlaceError, Problems, dashed, suggest
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")

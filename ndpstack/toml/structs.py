@@ -11,8 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi
-from ndpstack.toml._places import Place, dashed, suggest
-from ndpstack.toml._units import (
+from ndpstack._units import (
     UnitError,
     parse_limit,
     parse_rate,
@@ -20,6 +19,7 @@ from ndpstack.toml._units import (
     parse_size,
     parse_time,
 )
+from ndpstack.toml._places import Place, dashed, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -191,7 +191,7 @@ def parse_endpoint(text: str) -> tuple[str, int]:
 def _check_endpoints(config: Config, problems: Problems) -> None:
     daemon = config.daemon
     wanted = [("metrics", daemon.metrics)]
-    if not daemon.hosts.startswith(("/", "@")):
+    if not daemon.hosts.startswith("/"):
         wanted.append(("hosts", daemon.hosts))
     for name, text in wanted:
         try:

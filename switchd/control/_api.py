@@ -131,7 +131,7 @@ class Api:
         self._rounds = (self.started, controller.manager.plane.heartbeat())
         self._followers: set[Session] = set()
         self._loop = asyncio.get_running_loop()
-        controller.events.listen(self._happened)
+        controller.manager.events.listen(self._happened)
 
     async def call(self, session: Session, method: str, params: object) -> object:
         """The answer to a call, as plain values.

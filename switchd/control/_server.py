@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import grp
 import logging
 import os
 import pwd
 import socket
-import stat
 import struct
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ndpstack._errors import UserError
 from ndpstack.control import Call, Notification, Reply, Splitter, WireError, encode
-from switchd.config import parse_endpoint
 
 if TYPE_CHECKING:
     from ndpstack.control import Message
+    from switchd._sockets import Access
 
 log = logging.getLogger("switchd.control")
 
@@ -135,12 +132,8 @@ class Limits:
 
     clients: int
     calls_per_second: int
-    group: str = ""
-    """Whose members may connect, next to root and the daemon's own user."""
-    mode: int = 0o660
-    """Of a UNIX socket."""
-    open: bool = False
-    """Whether anybody may connect, because nothing can be changed."""
+    access: Access
+    """Who may connect."""
 
 
 class Server:
@@ -153,61 +146,13 @@ class Server:
         self._handler: Handler | None = None
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._path: Path | None = None
 
-    async def listen_unix(self, path: Path) -> None:
-        """Listens on a path; what a dead daemon left there is replaced.
-
-        Raises:
-            UserError: The path cannot be used.
-        """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _clear(path)
-            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            mask = os.umask(0o777 & ~self._limits.mode)
-            try:
-                sock.bind(str(path))
-            finally:
-                os.umask(mask)
-            self._hand_over(path)
-            self._path = path
-            self._server = await asyncio.start_unix_server(
-                self._accept, sock=sock, start_serving=False
-            )
-        except OSError as error:
-            raise UserError(f"{path}: cannot listen there: {error.strerror or error}") from error
-
-    async def listen(self, address: str) -> None:
-        """Listens on a UNIX path, or ADDRESS:PORT.
-
-        Raises:
-            UserError: The address cannot be used.
-        """
-        if address.startswith("/"):
-            await self.listen_unix(Path(address))
-        else:
-            await self.listen_tcp(*parse_endpoint(address))
-
-    async def listen_tcp(self, address: str, port: int) -> int:
-        """Listens on a TCP port and returns its number.
-
-        Raises:
-            UserError: The address cannot be used.
-        """
-        try:
-            self._server = await asyncio.start_server(
-                self._accept, address, port, start_serving=False
-            )
-        except OSError as error:
-            raise UserError(f"{address}:{port}: cannot listen there: {error.strerror}") from error
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def serve(self, handler: Handler) -> None:
+    async def serve(self, sock: socket.socket, handler: Handler) -> None:
         """Lets clients in, who waited until now."""
         self._handler = handler
-        if self._server is not None:
-            await self._server.start_serving()
+        unix = sock.family == socket.AF_UNIX
+        start = asyncio.start_unix_server if unix else asyncio.start_server
+        self._server = await start(self._accept, sock=sock)
 
     async def close(self) -> None:
         """Hangs up on everybody."""
@@ -216,18 +161,6 @@ class Server:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    def _hand_over(self, path: Path) -> None:
-        """Gives the socket to the group; without such a group it is its owner's alone."""
-        if self._limits.open:
-            return
-        try:
-            group = grp.getgrnam(self._limits.group).gr_gid
-            os.chown(path, -1, group)
-        except (KeyError, PermissionError):
-            path.chmod(0o600)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reason = self._refusal(writer)
@@ -244,11 +177,11 @@ class Server:
             self.counters.refused_full += 1
             return f"there are {self._limits.clients} already"
         sock = writer.get_extra_info("socket")
-        if not self._limits.open and sock.family == socket.AF_UNIX:
+        if not self._limits.access.anybody and sock.family == socket.AF_UNIX:
             _, uid, gid = credentials(sock)
-            if not may_connect(uid, gid, self._limits.group):
+            if not may_connect(uid, gid, self._limits.access.group):
                 self.counters.refused_permission += 1
-                return f"user {uid} is not in group {self._limits.group!r}"
+                return f"user {uid} is not in group {self._limits.access.group!r}"
         return ""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -329,22 +262,3 @@ def may_connect(uid: int, gid: int, group: str) -> bool:
     except KeyError:
         return False
     return wanted in groups
-
-
-def _clear(path: Path) -> None:
-    """Removes a socket that nobody listens on.
-
-    Raises:
-        OSError: It is in use, or no socket.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(path.stat().st_mode):
-            raise FileExistsError(17, "there is a file that is no socket")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.settimeout(1.0)
-            try:
-                probe.connect(str(path))
-            except ConnectionRefusedError:
-                path.unlink()
-                return
-        raise OSError(98, "another switchd listens there")

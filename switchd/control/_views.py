@@ -333,7 +333,7 @@ def event(found: Event) -> rows.EventRow:
 
 def events(controller: Controller) -> list[rows.EventRow]:
     """`show events`."""
-    return [event(found) for found in controller.events.last()]
+    return [event(found) for found in controller.manager.events.last()]
 
 
 def changes(found: list[Change]) -> list[rows.ChangeRow]:

@@ -10,6 +10,7 @@ from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.control import API_VERSION
 from ndpstack.toml import suggest
+from switchd._sockets import Access
 from switchd.control._params import read_params
 from switchd.control._rows import HostRow, VersionRow
 from switchd.control._server import CallError, Limits
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from switchd._controller import Controller
     from switchd.control._server import Session
 
-HOST_LIMITS = Limits(clients=4096, calls_per_second=100, mode=0o666, open=True)
+HOST_LIMITS = Limits(clients=4096, calls_per_second=100, access=Access(anybody=True))
 """Of the server that hosts connect to."""
 
 

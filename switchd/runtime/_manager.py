@@ -31,26 +31,18 @@ class Manager:
     once and may be called meanwhile.
     """
 
-    def __init__(
-        self,
-        plane: DataPlane,
-        on_change: Callable[[], None] = lambda: None,
-        present: Callable[[Opening], bool] = lambda _: True,
-        events: Events | None = None,
-    ) -> None:
-        """Begins with no switch.
+    on_change: Callable[[], None]
+    """Called after ports or their states changed, from the thread that did it."""
+    present: Callable[[Opening], bool]
+    """Whether it is worth trying to open that device again."""
 
-        Args:
-            plane: The data path.
-            on_change: Called after ports or their states changed, from the thread that did it.
-            present: Whether it is worth trying to open that device again.
-            events: Where it says what happens to ports.
-        """
+    def __init__(self, plane: DataPlane) -> None:
+        """Begins with no switch."""
         self.plane = plane
         self.live: dict[str, LiveSwitch] = {}
-        self._on_change = on_change
-        self._present = present
-        self._events = events or Events()
+        self.events = Events()
+        self.on_change = lambda: None
+        self.present = lambda _: True
 
     @property
     def plan(self) -> Plan:
@@ -71,7 +63,7 @@ class Manager:
         try:
             return Applier(self.plane, self.live, tolerant).apply(plan)
         finally:
-            self._on_change()
+            self.on_change()
 
     def ports(self) -> Iterator[tuple[str, LiveSwitch, LivePort]]:
         """All ports, each with the name of its switch."""
@@ -102,14 +94,14 @@ class Manager:
         port.link_up = up
         state = "up" if up else "down"
         log.info("link of %s/%s is %s", name, port.plan.name, state)
-        self._events.add("link", f"{name}/{port.plan.name}", state)
+        self.events.add("link", f"{name}/{port.plan.name}", state)
         if port.has_interface:
             try:
                 live.handle.set_link(port.plan.name, up=port.in_use)
             except DataPlaneError as error:
                 # It is being changed in another thread, which sets the link at its end.
                 log.info("link of %s/%s: %s", name, port.plan.name, error)
-        self._on_change()
+        self.on_change()
 
     def set_kernel_routes(self, switch: str, forwarding: Forwarding) -> None:
         """The kernel's FIB changed."""
@@ -117,7 +109,7 @@ class Manager:
         if live is None or live.kernel == forwarding:
             return
         live.kernel = forwarding
-        self._events.add("routes", switch, f"the kernel has {len(forwarding.routes)}")
+        self.events.add("routes", switch, f"the kernel has {len(forwarding.routes)}")
         try:
             live.handle.set_forwarding(live.forwarding(live.plan))
         except DataPlaneError as error:
@@ -135,7 +127,7 @@ class Manager:
             for port in list(live.ports.values()):
                 reading = readings.get(port.plan.name)
                 if port.error:
-                    if now >= port.retry_at and self._present(port.plan.opening):
+                    if now >= port.retry_at and self.present(port.plan.opening):
                         self._reopen(name, live, port)
                 elif reading is not None and reading.state in REOPEN_STATES:
                     port.error = f"{reading.state}: {reading.reason}"
@@ -157,13 +149,13 @@ class Manager:
             port.actual, port.error, port.link_up = port.plan, "", True
             port.reopened += 1
             log.info("port %s/%s is open again", name, port.plan.name)
-            self._events.add("port", f"{name}/{port.plan.name}", "open again")
+            self.events.add("port", f"{name}/{port.plan.name}", "open again")
         live.handle.set_link(port.plan.name, up=port.in_use)
-        self._on_change()
+        self.on_change()
 
     def _failed(self, name: str, port: LivePort) -> None:
         log.warning("port %s/%s: %s", name, port.plan.name, port.error)
-        self._events.add("port", f"{name}/{port.plan.name}", port.error)
+        self.events.add("port", f"{name}/{port.plan.name}", port.error)
 
     def audit(self) -> list[str]:
         """What breaks conservation, by switch."""

@@ -15,7 +15,6 @@ from ndpstack.control import Client, ControlError, UnreachableError
 from switchd.switchctl import _output
 from switchd.switchctl._batch import commands_of
 from switchd.switchctl._capture import capture
-from switchd.switchctl._doctor import examine
 from switchd.switchctl._events import follow
 from switchd.switchctl._top import top
 
@@ -168,7 +167,7 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     batch.add_argument(
         "-e", "--stop-on-error", action="store_true", help="run none after one that failed"
     )
-    _add(commands, "doctor", "Say what keeps the switch from running well, and the mend", examine)
+    _add(commands, "doctor", "Say what keeps the switch from running well, and the mend", _doctor)
     live = _add(commands, "top", "Watch rates of all ports", _top)
     live.add_argument("--seconds", type=float, default=1.0, help="between two looks (1)")
     shells = commands.add_parser(
@@ -302,6 +301,12 @@ def _top(client: Client, arguments: argparse.Namespace) -> None:
     top(client, arguments.seconds)
 
 
+def _doctor(arguments: argparse.Namespace) -> int:
+    from switchd.switchctl._doctor import examine  # Takes longer to load than all the rest.
+
+    return examine(arguments)
+
+
 def _completion(shell: str) -> int:
     try:
         import shtab
@@ -341,7 +346,7 @@ def _execute(argv: Sequence[str]) -> int:
     if arguments.command == "completion":
         return _completion(arguments.shell)
     if arguments.command == "doctor":
-        return examine(arguments)
+        return _doctor(arguments)
     with Client(arguments.socket, arguments.timeout) as client:
         if arguments.command == "batch":
             return _batch(client, arguments)

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from ndpstack._units import format_rate
 from ndpstack.cli._table import Cell, Column, render
 from ndpstack.control import API_VERSION
-from ndpstack.toml import format_rate
 
 FORMATS = ("table", "json", "keyvalue")
 

@@ -17,8 +17,8 @@ from running_daemon import CONFIG, RunningDaemon
 from ndpstack.cli import main as ndpstack
 from ndpstack.cli._main import build_parser as ndpstack_parser
 from ndpstack.testbed import labs, why_unavailable
-from switchd.daemon import build_parser as switchd_parser
-from switchd.daemon import main as switchd
+from switchd._main import build_parser as switchd_parser
+from switchd._main import main as switchd
 from switchd.switchctl import build_parser as switchctl_parser
 from switchd.switchctl import main as switchctl
 from switchd.switchctl._main import expand

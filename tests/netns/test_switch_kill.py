@@ -61,7 +61,7 @@ class Daemon:
     def start(self) -> float:
         """Starts it and waits until its ports are up; returns the seconds that took."""
         began = time.monotonic()
-        run = "import sys; from switchd.daemon import main; sys.exit(main())"
+        run = "import sys; from switchd._main import main; sys.exit(main())"
         command = [sys.executable, "-c", run, "--config", str(self._folder / "switchd.toml")]
         with (self._folder / "log").open("a") as log:
             self.process = subprocess.Popen(command, stderr=log)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from fake_dataplane import FakeDataPlane
 
 from ndpstack.control import Client
+from switchd._start import Started
 from switchd.config import load
 from switchd.daemon import Daemon
+from switchd.plan import build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +105,9 @@ class RunningDaemon:
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.daemon = Daemon(self.path, load(self.path), self._make_plane)
-        async with self.daemon:
-            self._ready.set()
-            await self.daemon.wait()
+        loaded = load(self.path)
+        with Started(loaded.config, build_plan(loaded), self._make_plane) as started:
+            self.daemon = Daemon(self.path, loaded, started)
+            async with self.daemon:
+                self._ready.set()
+                await self.daemon.wait()

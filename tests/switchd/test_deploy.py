@@ -19,10 +19,10 @@ from ndpstack.switch import counter_texts
 from ndpstack.testbed._blueprint import blueprint
 from ndpstack.testbed._ports import port_names
 from ndpstack.testbed._settings import switchd_settings
+from switchd._main import CONFIG, main
+from switchd._main import build_parser as daemon_parser
 from switchd.config import BUILT_IN, from_table, load
 from switchd.control import ServerCounters
-from switchd.daemon import CONFIG, main
-from switchd.daemon import build_parser as daemon_parser
 from switchd.metrics import metric_names
 from switchd.plan import PROFILES, build_plan
 

@@ -63,7 +63,7 @@ class Outside:
         self.start()
 
     def start(self) -> None:
-        run = "import sys; from switchd.daemon import main; sys.exit(main())"
+        run = "import sys; from switchd._main import main; sys.exit(main())"
         command = [sys.executable, "-c", run, "--config", str(self.path)]
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(command, stderr=log)

@@ -174,7 +174,8 @@ def test_a_failed_change_closes_no_socket_that_was_open() -> None:
 def test_a_device_that_is_not_there_is_waited_for() -> None:
     plane = FakeDataPlane()
     changes: list[int] = []
-    manager = Manager(plane, on_change=lambda: changes.append(1))
+    manager = Manager(plane)
+    manager.on_change = lambda: changes.append(1)
     plane.absent.add("p2")
     group = {"g": {"ports": ["p1", "p2"]}}
     manager.apply(plan(a={"port": ports("p1", "p2"), "group": group}), tolerant=True)
@@ -196,7 +197,8 @@ def test_a_device_that_is_not_there_is_waited_for() -> None:
 def test_a_device_that_vanishes_is_opened_again_when_it_returns() -> None:
     plane = FakeDataPlane()
     present = {"p1"}
-    manager = Manager(plane, present=lambda opening: opening.device in present)
+    manager = Manager(plane)
+    manager.present = lambda opening: opening.device in present
     manager.apply(plan(a={"port": ports("p1")}))
     plane.switches["a"].ports["p1"].state = "gone"
     plane.switches["a"].ports["p1"].reason = "p1 was deleted"
@@ -216,7 +218,8 @@ def test_a_device_that_vanishes_is_opened_again_when_it_returns() -> None:
 def test_a_link_that_goes_down_takes_its_port_out() -> None:
     plane = FakeDataPlane()
     changes: list[int] = []
-    manager = Manager(plane, on_change=lambda: changes.append(1))
+    manager = Manager(plane)
+    manager.on_change = lambda: changes.append(1)
     manager.apply(plan(a={"port": ports("p1", netns="x")}))
     changes.clear()
     assert not manager.link_changed("", "p1", up=False)
