@@ -17,6 +17,7 @@ from ndpstack.scenario._schema import (
     FatTree,
     Graph,
     Htsim,
+    HullTree,
     Incast,
     LeafSpine,
     LinkChange,
@@ -48,6 +49,8 @@ def host_count(topology: Topology) -> int:
             return topology.k**3 // 4 * topology.oversubscription
         case Clos():
             return topology.pods * topology.edges_per_pod * topology.hosts_per_edge
+        case HullTree():
+            return 192
         case Graph():
             return load_graph(topology).hosts
         case Htsim():

@@ -92,6 +92,14 @@ class Clos(Topology):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HullTree(Topology):
+    """HULL's data center: 192 hosts in 8 pods on 56 switches of 8 ports, 3:1 at the edge."""
+
+    delay: Picoseconds = Picoseconds(200_000)
+    """Propagation delay of a cable, one way."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph(Topology):
     """Any graph, from a file of cables; see the reference for its form."""
 
@@ -113,6 +121,7 @@ TOPOLOGIES: Mapping[str, type[Topology]] = {
     "leaf-spine": LeafSpine,
     "fat-tree": FatTree,
     "clos": Clos,
+    "hull-tree": HullTree,
     "graph": Graph,
     "htsim": Htsim,
 }

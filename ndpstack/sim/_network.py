@@ -13,6 +13,7 @@ from ndpstack.scenario._schema import (
     FatTree,
     Graph,
     Htsim,
+    HullTree,
     LeafSpine,
     SingleSwitch,
     Topology,
@@ -50,6 +51,8 @@ def topology_config(topology: Topology, keep: list[CData]) -> nd_topology_config
                 topology.aggs_per_pod,
                 topology.uplinks_per_agg,
             )
+        case HullTree():
+            _shape(config, pods=8, edges=4, hosts=6, aggs=2, uplinks=4)
         case Graph():
             _graph(config, topology, keep)
         case Htsim():

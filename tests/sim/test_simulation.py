@@ -37,6 +37,20 @@ kind = "permutation"
 size = "100KB"
 """
 
+HULL = """
+[topology]
+kind = "hull-tree"
+[switch.queue]
+discipline = "droptail"
+limit = "250pkt"
+[transport.homa]
+[[traffic]]
+kind = "flow"
+source = 0
+target = 191
+size = "1B"
+"""
+
 
 def small(*overrides: str, extra: str = "") -> ScenarioFile:
     return parse_scenario(SMALL + extra, overrides=overrides)
@@ -49,6 +63,14 @@ def test_a_run_ends_with_all_flows_done_and_clean() -> None:
     assert simulation.audit() is None
     assert set(simulation.rows["state"]) == {lib.ND_FLOW_DONE}
     assert np.all(simulation.rows["payload_bytes"] >= 100_000)
+
+
+def test_hulls_tree() -> None:
+    """R-FT-3: 192 hosts on 56 switches of 8 ports, eight ways between pods."""
+    network = Simulation(parse_scenario(HULL)).plan.network
+    assert (network.hosts, network.switches, network.ports) == (192, 56, 192 + 56 * 8)
+    assert network.rate(0) == 10_000_000_000
+    assert network.paths_max == 8
 
 
 def test_two_runs_are_equal_to_the_last_bit() -> None:
