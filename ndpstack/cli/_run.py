@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from ndpstack.sim import summarise
     from ndpstack.testbed import interruptible
 
-    file = load_scenario(arguments.scenario, overrides(arguments))
+    file = _captured_in(arguments.out, load_scenario(arguments.scenario, overrides(arguments)))
     run = _make(arguments, file)
     bar = Bar(wanted=not arguments.json)
     began = time.monotonic()
@@ -92,11 +93,27 @@ def execute(arguments: argparse.Namespace) -> int:
     wall_s = time.monotonic() - began
     result = summarise(run)
     written = write_results(arguments.out, file, run, result) if arguments.out else []
+    if file.scenario.probes.capture and run.world == "sim":
+        written.append(Path(file.scenario.probes.capture.file))
     if arguments.json:
         print(dumps(document(file, run, result)))
     else:
         _print(file, run, result, wall_s, written)
     return exit_code(run, result)
+
+
+def _captured_in(folder: Path | None, file: ScenarioFile) -> ScenarioFile:
+    """The same scenario with its capture, if any, in the output folder, which is made for it."""
+    probes = file.scenario.probes
+    if folder is None or probes.capture is None:
+        return file
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+    capture = replace(probes.capture, file=str(folder / probes.capture.file))
+    scenario = replace(file.scenario, probes=replace(probes, capture=capture))
+    return replace(file, scenario=scenario)
 
 
 def _make(arguments: argparse.Namespace, file: ScenarioFile) -> Simulation | Replay:

@@ -390,8 +390,8 @@ class Capture:
 
     between: tuple[str, str]
     """The end that sends, and the other end."""
-    file: Path
-    """Where to; relative to the output folder, or the current one."""
+    file: str = "capture.pcapng"
+    """Its name in the output folder, or in the current one without `--out`."""
 
 
 @dataclass(frozen=True, kw_only=True)

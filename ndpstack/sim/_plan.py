@@ -229,7 +229,7 @@ class Plan:
         if probes.timeline_host is not None:
             target.timeline_host = probes.timeline_host
         if probes.capture is not None:
-            path = ffi.new("char[]", str(probes.capture.file).encode())
+            path = ffi.new("char[]", probes.capture.file.encode())
             self._keep.append(path)
             target.pcap_port = self.network.port(probes.capture.between)
             target.pcap_path = path

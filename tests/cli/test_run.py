@@ -11,6 +11,7 @@ import pytest
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._progress import line, share_done
+from ndpstack.decode import read_capture
 from ndpstack.sim import Progress
 from ndpstack.toml import Picoseconds
 
@@ -84,6 +85,23 @@ def test_files_are_written(scenario: str, tmp_path: Path) -> None:
     assert all(float(row["fct_us"]) > 16 and row["state"] == "done" for row in rows)
     timeline = json.loads((out / "timeline.json").read_text())
     assert {event["ph"] for event in timeline["traceEvents"]} == {"X", "i", "M"}
+
+
+CAPTURE = """
+[probes.capture]
+between = ["edge 0", "host 0"]
+"""
+
+
+def test_a_capture_lies_in_the_output_folder(tmp_path: Path) -> None:
+    path = tmp_path / "eight.toml"
+    path.write_text(SCENARIO + CAPTURE)
+    out = tmp_path / "new" / "out"
+    assert main(["run", str(path), "--out", str(out), "--json"]) == Exit.OK
+    packets = list(read_capture(out / "capture.pcapng"))
+    with (out / "flows.csv").open() as file:
+        arrived = sum(int(r["packets"]) for r in csv.DictReader(file) if r["target"] == "0")
+    assert len(packets) > arrived > 0
 
 
 def test_the_report_stands_alone_and_repeats(scenario: str, tmp_path: Path) -> None:
