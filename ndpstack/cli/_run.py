@@ -54,7 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="change the scenario: topology.k=8, traffic.0.size=1MB; repeatable",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write results.json, flows and report.html there"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write results.json, report.html and tables (flows, ports, goodput) there",
     )
 
 

@@ -55,19 +55,55 @@ def _write_csv(path: Path, columns: Columns) -> None:
             writer.writerow(["" if cell != cell else cell for cell in row])
 
 
-def write_flows(folder: Path, run: Run) -> Path:
-    """flows.parquet where pyarrow is installed, else flows.csv."""
-    columns = flow_columns(run)
+def port_columns(run: Run) -> Columns:
+    """The switch ports: how long the queue of each was, and its counters."""
+    network, depths = run.plan.network, run.depths
+    names, counters = run.queue_counters()
+    ports = range(network.hosts, network.ports)
+    return {
+        "port": np.array([network.port_name(port) for port in ports]),
+        "leads": np.array([network.tier(port) for port in ports]),
+        "mean_bytes": depths["bytes_ns"][network.hosts :] / max(run.now_ps / 1e3, 1),
+        "max_bytes": depths["bytes_max"][network.hosts :],
+        **{name: counters[network.hosts :, column] for column, name in enumerate(names)},
+    }
+
+
+def goodput_columns(run: Run) -> Columns:
+    """Payload bytes that arrived, by bin of time and host or flow."""
+    width = run.scenario.probes.goodput or 1
+    used = min(run.goodput.shape[1], -(-run.now_ps // width))
+    series = run.goodput[:, :used]
+    who, bins = np.indices(series.shape).reshape(2, -1)
+    return {
+        "start_us": bins * (width / 1e6),
+        run.scenario.probes.goodput_of.removesuffix("s"): who,
+        "bytes": series.reshape(-1),
+    }
+
+
+def write_table(folder: Path, name: str, columns: Columns) -> Path:
+    """name.parquet where pyarrow is installed, else name.csv."""
     if find_spec("pyarrow") is None:
-        path = folder / "flows.csv"
+        path = folder / f"{name}.csv"
         _write_csv(path, columns)
         return path
     import pyarrow as pa
     from pyarrow import parquet
 
-    path = folder / "flows.parquet"
+    path = folder / f"{name}.parquet"
     parquet.write_table(pa.table(columns), path)
     return path
+
+
+def _tables(run: Run) -> dict[str, Columns]:
+    """What the probes of a run allow, by name of the file."""
+    tables = {"flows": flow_columns(run)}
+    if len(run.depths):
+        tables["ports"] = port_columns(run)
+    if run.goodput.size:
+        tables["goodput"] = goodput_columns(run)
+    return tables
 
 
 def write_results(folder: Path, file: ScenarioFile, run: Run, result: Result) -> list[Path]:
@@ -80,7 +116,8 @@ def write_results(folder: Path, file: ScenarioFile, run: Run, result: Result) ->
         folder.mkdir(parents=True, exist_ok=True)
         results = folder / "results.json"
         results.write_text(dumps(document(file, run, result)) + "\n")
-        written = [results, write_flows(folder, run)]
+        written = [results]
+        written += [write_table(folder, name, table) for name, table in _tables(run).items()]
         if len(run.timeline):
             written.append(write_timeline(folder / "timeline.json", run))
         if find_spec("matplotlib") is not None:

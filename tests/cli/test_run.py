@@ -87,6 +87,25 @@ def test_files_are_written(scenario: str, tmp_path: Path) -> None:
     assert {event["ph"] for event in timeline["traceEvents"]} == {"X", "i", "M"}
 
 
+def test_tables_of_ports_and_goodput(scenario: str, tmp_path: Path) -> None:
+    """What the probes saw, a line for each port, and for each bin of each host."""
+    out = tmp_path / "out"
+    sets = ["--set", "probes.queues=true", "--set", "probes.goodput=2us"]
+    assert main(["run", scenario, "--out", str(out), "--json", *sets]) == Exit.OK
+    with (out / "ports.csv").open() as file:
+        ports = list(csv.DictReader(file))
+    assert [row["port"] for row in ports] == [f"edge 0 -> host {host}" for host in range(8)]
+    assert {row["leads"] for row in ports} == {"edge-down"}
+    assert all(int(row["enqueued_packets"]) > 2 for row in ports)
+    assert all(float(row["mean_bytes"]) <= float(row["max_bytes"]) for row in ports)
+    with (out / "goodput.csv").open() as file:
+        bins = list(csv.DictReader(file))
+    for host in range(8):
+        mine = [row for row in bins if row["host"] == str(host)]
+        assert sum(int(row["bytes"]) for row in mine) == 20_000
+        assert [float(row["start_us"]) for row in mine] == [2.0 * i for i in range(len(mine))]
+
+
 CAPTURE = """
 [probes.capture]
 between = ["edge 0", "host 0"]
