@@ -100,7 +100,11 @@ class Forked(NdpError):
 _CLASSES: dict[int, tuple[type[NdpError], str]] = {
     errno.ETIMEDOUT: (
         Timeout,
-        "Is the peer up, its MTU no smaller than ours? Give more time, or see `ndpstack doctor`.",
+        "Is the peer up, its MTU that of ours? Give more time, or see `ndpstack doctor`.",
+    ),
+    errno.ECOMM: (
+        Unreachable,
+        "It answers small packets, full ones are lost: give all interfaces on the way one MTU.",
     ),
     errno.ECONNREFUSED: (Refused, "Start the server, or check the port."),
     errno.ECONNRESET: (Reset, "Connect or ask again; a request may have run."),

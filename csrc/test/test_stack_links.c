@@ -414,6 +414,54 @@ TEST(nd_core_follow_mtu__both_ways)
 		check_identical(recording_path("mtu", end));
 }
 
+/* The next event that ends something, which the peer's smaller MTU is the reason for. */
+static void expect_unpassed(struct nd_stack *stack, uint8_t protocol, uint8_t kind)
+{
+	struct nd_event event;
+
+	do
+		event = next_event(stack);
+	while (event.protocol != protocol || event.kind != kind);
+	CHECK_EQ(event.error, -ECOMM);
+}
+
+/*
+ * Frames of ours are too large for the peer's interface, which drops them without a word; small ones
+ * pass. That is found out, counted, and told as such.
+ */
+TEST(nd_stack__tells_that_the_peers_mtu_is_smaller)
+{
+	struct pair pair;
+	uint64_t connection;
+	uint8_t *request;
+
+	veth_add("s0", "s1", 1500);
+	veth_set_mtu("s1", 9000);
+	pair.server = open_end(ND_PORT_XDP, "s0", 0, false);
+	pair.client = open_end(ND_PORT_XDP, "s1", 1, false);
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][0], 0, macs[0]), 0);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	request = nd_stack_buffer(pair.client, 100000);
+	ask(&pair, request, 100000, 5);
+	expect(pair.client, ND_EVENT_OPENED);
+	expect_unpassed(pair.client, ND_PROTO_HOMA, ND_EVENT_FAILED);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_HOMA, "rpcs_unpassed"), 1);
+	submit(pair.client, ND_PROTO_NDP,
+	       (struct nd_command){
+		       .kind = ND_COMMAND_CONNECT, .peer = pair.peer, .port = SERVICE });
+	connection = expect(pair.client, ND_EVENT_OPENED).id;
+	send_filled(pair.client, connection, 100000, 3);
+	expect_unpassed(pair.client, ND_PROTO_NDP, ND_EVENT_CLOSED);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "connections_unpassed"), 1);
+	veth_set_mtu("s0", 9000);
+	await_counter(pair.server, "mtu_followed", 2);
+	CHECK(check_new_connection(&pair) > 4000);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
 int main(int argc, char **argv)
 {
 	netns_enter();

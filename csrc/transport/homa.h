@@ -173,6 +173,8 @@ nd_ns nd_homa_frozen(const void *endpoint);
 	X(rpcs_acked, "Responses that the client acknowledged.") \
 	X(rpcs_failed, "RPCs that ended with an error, cancelled ones included.") \
 	X(rpcs_timed_out, "RPCs given up because the peer stayed silent.") \
+	X(rpcs_unpassed, "RPCs given up because the peer answers, but no full packet of the request " \
+			 "reaches it: its MTU, or that of a link on the way, is smaller than ours.") \
 	X(rpcs_expired, "RPCs that failed because their deadline passed.") \
 	X(rpcs_cancelled, "RPCs cancelled by our application.") \
 	X(rpcs_peer_cancelled, "RPCs of ours as a server that the client gave up.") \

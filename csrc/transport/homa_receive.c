@@ -184,6 +184,8 @@ static void start_over(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t no
 	if (note == ND_HOMA_NOTE_FULL) {
 		nd_homa_put_off(homa, rpc, now);
 	} else {
+		if (rpc->flags & RPC_ASKED)
+			rpc->flags |= RPC_UNPASSED;
 		homa->counters.requests_restarted++;
 		nd_homa_out_restart(homa, rpc);
 	}

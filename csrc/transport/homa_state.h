@@ -48,6 +48,7 @@ enum {
 	RPC_PUT_OFF = 1 << 8,   /* client: the server is full; silent until the timer fires */
 	RPC_GAPLESS = 1 << 9,   /* found no gap free: goes on packet by packet until it caught up */
 	RPC_REMEMBER = 1 << 10, /* server: must not run again once it ended */
+	RPC_UNPASSED = 1 << 11, /* client: the server answers that it has nothing of the request */
 };
 
 enum nd_homa_list_kind { LIST_CONTROL, LIST_EVENTS, LIST_STARVED, LIST_OLDEST, LIST_KINDS };

@@ -111,11 +111,24 @@ void nd_homa_fail(struct nd_homa *homa, struct nd_homa_rpc *rpc, int error, nd_n
 	nd_homa_rpc_close(homa, rpc, known ? EVENT_FAILED : 0, error, now);
 }
 
-/* A peer of another make ignores such requests; ours would have answered. */
-static int silence_error(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+/*
+ * Why a request got no response. A peer of another make ignores requests that are too long; ours
+ * would have answered. One that answers again and again that it has nothing of a request which
+ * begins with full packets is beyond a link that drops those.
+ */
+static int silence_error(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
-	return nd_homa_peer_takes(nd_homa_peer_at(homa, rpc->peer), rpc->out.bytes) ? -ETIMEDOUT
-										    : -EMSGSIZE;
+	if (!nd_homa_peer_takes(nd_homa_peer_at(homa, rpc->peer), rpc->out.bytes)) {
+		homa->counters.rpcs_timed_out++;
+		return -EMSGSIZE;
+	}
+	if (rpc->flags & RPC_UNPASSED && !(rpc->flags & RPC_HEARD) &&
+	    rpc->out.bytes >= homa->config.mss_bytes) {
+		homa->counters.rpcs_unpassed++;
+		return -ECOMM;
+	}
+	homa->counters.rpcs_timed_out++;
+	return -ETIMEDOUT;
 }
 
 static void give_up(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
@@ -125,8 +138,12 @@ static void give_up(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now)
 		nd_homa_rpc_close(homa, rpc, 0, 0, now);
 		return;
 	}
-	homa->counters.rpcs_timed_out++;
-	nd_homa_fail(homa, rpc, nd_homa_is_server(rpc) ? -ETIMEDOUT : silence_error(homa, rpc), now);
+	if (nd_homa_is_server(rpc)) {
+		homa->counters.rpcs_timed_out++;
+		nd_homa_fail(homa, rpc, -ETIMEDOUT, now);
+	} else {
+		nd_homa_fail(homa, rpc, silence_error(homa, rpc), now);
+	}
 }
 
 /* Is it the peer's turn to send something? */

@@ -124,6 +124,9 @@ enum nd_ndp_state {
 	X(connections_closed, "Connections ended in order.") \
 	X(connections_reset, "Connections ended by force, here or by the peer.") \
 	X(connections_failed, "Connections given up because the peer was gone.") \
+	X(connections_unpassed, "Connections given up because the peer answers headers, but no full " \
+				"packet reaches it: its MTU, or that of a link on the way, is " \
+				"smaller than ours.") \
 	X(connections_oversize, "Connections ended because the MTU became too small for the " \
 				"packets that they had begun with.") \
 	X(messages_sent, "Messages fully acknowledged.") \

@@ -468,6 +468,17 @@ static inline bool nd_ndp_is_stalled(const struct nd_ndp_connection *connection)
 		(connection->push == 0 && nd_ndp_has_unsent(connection)));
 }
 
+/* Times in a row that packets are lost in silence before that is no chance any more. */
+#define ND_NDP_UNPASSED_LOSSES 3
+
+/* The peer answered, and nothing of what was sent has reached it: headers do, packets do not. */
+static inline bool nd_ndp_is_unpassed(const struct nd_ndp_connection *connection)
+{
+	return connection->heard && !connection->accepted && connection->base == 0 &&
+	       connection->flying + connection->waiting == connection->next &&
+	       connection->backoff >= ND_NDP_UNPASSED_LOSSES;
+}
+
 /* ---- ndp_feedback.c ---- */
 
 void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,

@@ -258,8 +258,12 @@ static void on_close(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		error = -EPROTO;
 	} else if (packet->ndp.sequence == ND_NDP_CLOSE_UNKNOWN && only_fin_is_left(connection)) {
 		error = 0;
+	} else if (nd_ndp_is_unpassed(connection)) {
+		error = -ECOMM; /* it waited in vain for what it was told of */
 	}
-	if (error)
+	if (error == -ECOMM)
+		ndp->counters.connections_unpassed++;
+	else if (error)
 		ndp->counters.connections_reset++;
 	else
 		ndp->counters.connections_closed++;

@@ -30,9 +30,25 @@ static void take_for_lost(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 }
 
 /*
+ * One of the lost packets goes out again at once and asks for the peer; the others are owed their
+ * credit, which comes with the next sign of it: a network that is down is not filled with
+ * retransmissions. A peer that was never heard is soon asked by a header alone, which passes where
+ * the MTU is too small for the packet.
+ */
+static void ask_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t lost)
+{
+	bool alone = !connection->heard && connection->backoff >= ND_NDP_UNPASSED_LOSSES;
+
+	connection->solicit_due |= alone;
+	connection->credit = (uint16_t)(connection->credit + !alone);
+	connection->owed = (uint16_t)(connection->owed + lost - !alone);
+	if (connection->backoff < UINT8_MAX)
+		connection->backoff++;
+	nd_ndp_send_schedule(ndp, connection);
+}
+
+/*
  * Takes what has waited too long for its answer for lost; returns when the next packet will have.
- * One of them goes out again at once and asks for the peer; the others are owed their credit,
- * which comes with the next sign of it: a network that is down is not filled with retransmissions.
  */
 static nd_ns find_losses(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
@@ -57,13 +73,8 @@ static nd_ns find_losses(struct nd_ndp *ndp, struct nd_ndp_connection *connectio
 			oldest = nd_max_u64(oldest, age);
 		}
 	}
-	if (lost) {
-		connection->credit++;
-		connection->owed = (uint16_t)(connection->owed + lost - 1);
-		if (connection->backoff < UINT8_MAX)
-			connection->backoff++;
-		nd_ndp_send_schedule(ndp, connection);
-	}
+	if (lost)
+		ask_again(ndp, connection, lost);
 	return connection->flying ? now + rto - oldest : ND_NEVER;
 }
 
@@ -185,11 +196,14 @@ static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 static bool give_up(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
 {
 	bool too_late = connection->state == ND_NDP_CLOSING && now >= connection->linger;
+	bool unpassed = nd_ndp_is_unpassed(connection);
 
 	if (!too_late && now < give_up_due(ndp, connection))
 		return false;
-	ndp->counters.connections_failed++;
-	nd_ndp_connection_abort(ndp, connection, -ETIMEDOUT, ND_NDP_CLOSE_RESET, false, now);
+	ndp->counters.connections_unpassed += unpassed;
+	ndp->counters.connections_failed += !unpassed;
+	nd_ndp_connection_abort(ndp, connection, unpassed ? -ECOMM : -ETIMEDOUT,
+				ND_NDP_CLOSE_RESET, false, now);
 	return true;
 }
 
