@@ -254,6 +254,7 @@ void nd_core_tear_down(struct nd_core *core)
 	nd_fds_close(&core->resolver.bell);
 	pthread_mutex_destroy(&core->mutex);
 	pthread_cond_destroy(&core->done);
+	nd_turn_free(&core->turn);
 	free(core);
 }
 
@@ -273,6 +274,7 @@ struct nd_core *nd_core_make(const struct nd_stack_config *config, struct nd_err
 	core->epoll = core->bell = core->service = core->resolver.bell = -1;
 	pthread_mutex_init(&core->mutex, NULL);
 	pthread_cond_init(&core->done, NULL);
+	nd_turn_init(&core->turn);
 	return core;
 }
 
@@ -296,22 +298,15 @@ static void stop(struct nd_core *core, void *unused)
 	core->stopping = true;
 }
 
-static void disown_ports(struct nd_core *core)
-{
-	for (uint32_t i = 0; i < core->config.port_count; i++)
-		if (core->ports[i].port)
-			nd_port_disown(core->ports[i].port);
-}
-
 void nd_core_close(struct nd_core *core)
 {
 	if (nd_core_is_polled(core)) {
-		disown_ports(core); /* any thread may close what nobody uses any more */
+		nd_core_disown_ports(core); /* any thread may close what nobody uses any more */
 		nd_core_wind_up(core);
 	} else {
 		nd_core_call(core, stop, NULL);
 		pthread_join(core->thread, NULL);
-		disown_ports(core);
+		nd_core_disown_ports(core);
 	}
 	nd_core_tear_down(core);
 }

@@ -4,11 +4,11 @@
  *
  * Each round: commands of applications, packets to send, received packets, timers, events. When
  * nothing was done it spins for a while or blocks, as the profile says (core_wait.c). The thread is
- * the core's own, or an application's that polls (core_loop.c).
+ * the core's own, or an application's that polls (core_loop.c) or waits (core_loan.c).
  *
  * DESIGN NOTES
- * 1. Everything here belongs to the core thread. Other threads reach it by nd_core_call(), which
- *    runs a function between two rounds; nothing on the fast path takes a lock.
+ * 1. Everything here belongs to the thread that runs the rounds. Other threads reach it by
+ *    nd_core_call(), which runs a function between two rounds; nothing in a round takes a lock.
  * 2. An application's credit is what it holds: received messages (memory, and their number) and
  *    events not taken. One that takes none gets no more messages and its commands wait; what
  *    still comes (failures, say) goes to a bounded backlog; beyond that it is detached.
@@ -23,6 +23,7 @@
 #include "host/peers.h"
 #include "host/spin.h"
 #include "host/recorder.h"
+#include "host/turn.h"
 #include "ndpstack.h"
 #include "port/reopener.h"
 #include "transport/nic.h"
@@ -37,6 +38,8 @@
 #define ND_CORE_COUNTERS(X) \
 	X(rounds, "Rounds of the core's loop.") \
 	X(sleeps, "Times the core blocked because there was nothing to do.") \
+	X(loans, "Times an application that waited or sent ran rounds in the core's place.") \
+	X(rounds_lent, "Rounds that applications ran so.") \
 	X(commands, "Commands taken from applications.") \
 	X(commands_refused, "Commands that were refused; the application got the reason.") \
 	X(commands_malformed, "Commands that named memory outside the send region.") \
@@ -87,6 +90,7 @@ struct nd_core_port {
 
 struct nd_core_app {
 	bool used;
+	uint64_t serial;      /* of its attachment, from 1 on */
 	bool news;            /* events that are worth waking the application for */
 	int connection;       /* sign of life, both ways */
 	struct nd_channel channel;
@@ -118,6 +122,12 @@ struct nd_core_request {
 	bool done;
 };
 
+/* What an application finds while it runs the rounds. */
+struct nd_core_loan {
+	uint64_t frames; /* received by the ports before that */
+	bool owner;      /* the core's own thread has to go on */
+};
+
 struct nd_core {
 	struct nd_stack_config config;
 	struct nd_frame_config frame;
@@ -129,6 +139,7 @@ struct nd_core {
 	struct nd_core_port ports[ND_STACK_PORTS_MAX];
 	struct nd_core_app apps[ND_STACK_APPS_MAX];
 	uint32_t apps_limit; /* apps below this index may be in use */
+	uint64_t sole_app;   /* serial of the only application; 0: none, or several; also read by those */
 	struct nd_core_resolver resolver;
 	struct nd_core_counters counters;
 	struct nd_wire_counters wire;
@@ -143,6 +154,8 @@ struct nd_core {
 	bool unread;         /* a port had more frames than a round takes */
 	uint32_t timers_waited; /* rounds in which they were put off for unread frames */
 	bool woken;          /* something rang while it blocked */
+	struct nd_turn turn; /* to run the rounds; its owner is the core's own thread */
+	struct nd_core_loan loan;
 
 	/* Calls from other threads. */
 	pthread_t thread; /* the core's own, or the one that polls it */
@@ -189,6 +202,10 @@ static inline bool nd_core_is_ours(const struct nd_core *core)
 
 /* core_loop.c. One round; false when there was nothing to do. */
 bool nd_core_round(struct nd_core *core, nd_ns now);
+/* Runs what another thread asked for by nd_core_call(); false when none did. */
+bool nd_core_answer_call(struct nd_core *core);
+/* Ends the sleep of whoever runs the rounds. */
+void nd_core_ring(const struct nd_core *core);
 /* The core's own thread: rounds and waiting until it is told to stop. */
 void *nd_core_run(void *core);
 /* All that is open ends, and the peers hear of it as far as the link takes it at once. */
@@ -248,6 +265,8 @@ void nd_core_set_link(struct nd_core *core, uint32_t port, const uint8_t mac[6],
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
 void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);
+/* The next round may be run by another thread. */
+void nd_core_disown_ports(struct nd_core *core);
 
 /* core_mtu.c. MTU that an engine may count on: the smallest of all open ports'. */
 uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol);
@@ -260,6 +279,21 @@ void nd_core_set_mss(struct nd_core *core, uint32_t engine, uint32_t mss, nd_ns 
 
 /* core_wait.c: spins or blocks until there may be work, at most until then. 0 or -EINTR. */
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
+
+/* core_loan.c; called by threads of applications. */
+/*
+ * Runs rounds until the completions of the application have events: 1; or until a time: 0; or
+ * -EINTR. -EAGAIN: the core's own thread runs, or has to.
+ */
+int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *completions, nd_ns until);
+/* Sees to a command that was just submitted, unless somebody else does. */
+void nd_core_push(struct nd_core *core);
+
+/* True when an application has the turn; asked by whoever has it. */
+static inline bool nd_core_is_lent(const struct nd_core *core)
+{
+	return nd_turn_state(&core->turn) == ND_TURN_LENT;
+}
 
 nd_ns nd_core_now(void);
 

@@ -236,6 +236,17 @@ static void free_app(struct nd_core_app *app)
 	*app = (struct nd_core_app){ 0 };
 }
 
+static void find_sole_app(struct nd_core *core)
+{
+	uint64_t sole = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used)
+			sole = count++ ? 0 : core->apps[i].serial;
+	__atomic_store_n(&core->sole_app, sole, __ATOMIC_RELAXED);
+}
+
 int nd_core_attach(struct nd_core *core, int connection)
 {
 	uint32_t index = 0;
@@ -255,7 +266,8 @@ int nd_core_attach(struct nd_core *core, int connection)
 		return code;
 	}
 	core->apps_limit = nd_max_u32(core->apps_limit, index + 1);
-	core->counters.apps_attached++;
+	core->apps[index].serial = ++core->counters.apps_attached;
+	find_sole_app(core);
 	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, index, 0, 0);
 	return (int)index;
 }
@@ -273,6 +285,7 @@ void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)
 	nd_core_forget_waiting(core, index);
 	free_app(app);
 	core->counters.apps_ended++;
+	find_sole_app(core);
 }
 
 void nd_core_answer_service(struct nd_core *core)

@@ -33,7 +33,7 @@ nd_ns nd_core_now(void)
 
 /* ---- calls from other threads ---- */
 
-static void ring(const struct nd_core *core)
+void nd_core_ring(const struct nd_core *core)
 {
 	uint64_t one = 1;
 
@@ -56,25 +56,34 @@ int nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *
 	while (core->request)
 		pthread_cond_wait(&core->done, &core->mutex);
 	__atomic_store_n(&core->request, &request, __ATOMIC_RELEASE);
-	ring(core);
+	nd_core_ring(core);
+	nd_turn_recall(&core->turn);
 	while (!request.done)
 		pthread_cond_wait(&core->done, &core->mutex);
 	pthread_mutex_unlock(&core->mutex);
 	return 0;
 }
 
-static void answer_call(struct nd_core *core)
+static void hush(const struct nd_core *core)
 {
 	uint64_t rings;
 
-	pthread_mutex_lock(&core->mutex);
 	if (read(core->bell, &rings, sizeof(rings)) < 0)
 		nd_assert(errno == EAGAIN || errno == EINTR);
+}
+
+bool nd_core_answer_call(struct nd_core *core)
+{
+	if (ND_LIKELY(!__atomic_load_n(&core->request, __ATOMIC_ACQUIRE)))
+		return false;
+	pthread_mutex_lock(&core->mutex);
+	hush(core);
 	core->request->call(core, core->request->argument);
 	core->request->done = true;
 	__atomic_store_n(&core->request, NULL, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&core->done);
 	pthread_mutex_unlock(&core->mutex);
+	return true;
 }
 
 /* ---- a round ---- */
@@ -102,6 +111,7 @@ static bool run_timers(struct nd_core *core, nd_ns now)
 static void look_after(struct nd_core *core, nd_ns now)
 {
 	core->check_at = now + CHECK_EVERY;
+	hush(core);
 	nd_core_answer_service(core);
 	nd_core_check_apps(core, now);
 	nd_recorder_note(core->recorder, ND_RECORD_CHECK, 0, 0, now);
@@ -163,9 +173,7 @@ void *nd_core_run(void *argument)
 		nd_ns now = nd_core_now();
 		bool busy = nd_core_round(core, now);
 
-		if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
-			answer_call(core);
-		else if (!busy)
+		if (!nd_core_answer_call(core) && !busy)
 			nd_core_wait(core, now, ND_NEVER);
 	}
 	nd_core_wind_up(core);

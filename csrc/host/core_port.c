@@ -114,6 +114,20 @@ static void take_reopened(struct nd_core *core, struct nd_core_port *self, nd_ns
 	nd_core_follow_mtu(core, now);
 }
 
+void nd_core_disown_ports(struct nd_core *core)
+{
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].port)
+			nd_port_disown(core->ports[i].port);
+}
+
+/* What opens a port again is to be in the namespace of the core's own thread. */
+static void leave_to_owner(struct nd_core *core, nd_ns now)
+{
+	core->loan.owner = true;
+	core->check_at = now;
+}
+
 void nd_core_check_ports(struct nd_core *core, nd_ns now)
 {
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
@@ -125,7 +139,11 @@ void nd_core_check_ports(struct nd_core *core, nd_ns now)
 		}
 		nd_core_return_blanks(self);
 		self->state = nd_port_check(self->port, now, &self->why);
-		if (self->state != ND_PORT_UP && self->state != ND_PORT_DOWN)
+		if (self->state == ND_PORT_UP || self->state == ND_PORT_DOWN)
+			continue;
+		if (nd_core_is_lent(core))
+			leave_to_owner(core, now);
+		else
 			give_up_port(core, self, now);
 	}
 }

@@ -15,6 +15,9 @@
  *    which is the scheduler's: it is a third spinning thread where the core and its application
  *    already want both CPUs. It would need a transmit ring of its own (a ring has one owner) and
  *    a lock around the pull queue that every arrival fills.
+ * 4. While the core's own thread blocks, an application may step in (core_loan.c). Not in the
+ *    profiles throughput, where the two are to work side by side, and spin, which never blocks; not
+ *    where the thread has a CPU to itself; and not where other processes are served.
  */
 #include "host/core.h"
 
@@ -74,6 +77,13 @@ static bool arm(struct nd_core *core)
 	return true;
 }
 
+/* True in a thread which somebody else may stand in for while it blocks. */
+static bool lends(const struct nd_core *core)
+{
+	return core->config.profile == ND_STACK_ADAPTIVE && !core->config.cpu &&
+	       core->service < 0 && !nd_core_is_lent(core);
+}
+
 static int block(struct nd_core *core, nd_ns duration)
 {
 	struct timespec timeout = {
@@ -81,10 +91,15 @@ static int block(struct nd_core *core, nd_ns duration)
 		.tv_nsec = (long)(duration % ND_SEC),
 	};
 	struct epoll_event events[WAKES_MAX];
+	bool lent = lends(core);
 	int ready;
 
 	core->counters.sleeps++;
+	if (lent)
+		nd_turn_lend(&core->turn);
 	ready = epoll_pwait2(core->epoll, events, WAKES_MAX, &timeout, NULL);
+	if (lent && nd_turn_resume(&core->turn))
+		nd_core_disown_ports(core);
 	core->woken = ready > 0;
 	return ready < 0 && errno == EINTR ? -EINTR : 0;
 }

@@ -15,6 +15,7 @@
 
 struct nd_stack {
 	struct nd_core *core; /* in this process, or NULL */
+	uint64_t app;         /* serial that the core in this process has for us */
 	int connection;       /* the core's end closes when it lets go of us */
 	int epoll;            /* readable for events, and when the core is gone */
 	bool armed;
@@ -95,14 +96,24 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 	return NULL;
 }
 
+struct attach_call {
+	int connection;
+	uint64_t app;
+};
+
 static void attach(struct nd_core *core, void *argument)
 {
-	nd_core_attach(core, *(int *)argument);
+	struct attach_call *call = argument;
+	int index = nd_core_attach(core, call->connection);
+
+	if (index >= 0)
+		call->app = core->apps[index].serial;
 }
 
 struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
 {
 	struct nd_stack *handle;
+	struct attach_call call = { 0 };
 	int ends[2];
 
 	if (!stack->core) {
@@ -114,7 +125,8 @@ struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
 		nd_error_set(error, -errno, "stack: no socket: %s", strerror(errno));
 		return NULL;
 	}
-	if (nd_core_call(stack->core, attach, &ends[0]) < 0) {
+	call.connection = ends[0];
+	if (nd_core_call(stack->core, attach, &call) < 0) {
 		nd_fds_close(&ends[0]);
 		nd_fds_close(&ends[1]);
 		nd_error_set(error, -EPERM, "stack: a polled one belongs to the thread that opened "
@@ -122,8 +134,10 @@ struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
 		return NULL;
 	}
 	handle = make_handle(stack->core, ends[1], error);
-	if (handle)
-		__atomic_add_fetch(&stack->core->handles, 1, __ATOMIC_RELAXED);
+	if (!handle)
+		return NULL;
+	handle->app = call.app;
+	__atomic_add_fetch(&stack->core->handles, 1, __ATOMIC_RELAXED);
 	return handle;
 }
 
@@ -195,7 +209,12 @@ int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer)
 
 int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command)
 {
-	return stack->gone ? -EPIPE : nd_channel_submit(&stack->channel, protocol, command);
+	int code = stack->gone ? -EPIPE
+			       : nd_channel_submit(&stack->channel, protocol, command);
+
+	if (code == 0 && stack->core && command->kind != ND_COMMAND_RELEASE)
+		nd_core_push(stack->core);
+	return code;
 }
 
 int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit)
@@ -226,7 +245,11 @@ int nd_stack_descriptor(const struct nd_stack *stack)
 bool nd_stack_arm(struct nd_stack *stack)
 {
 	stack->armed = true;
-	return nd_channel_arm_app(&stack->channel);
+	if (!nd_channel_arm_app(&stack->channel))
+		return false;
+	if (stack->core)
+		nd_turn_recall(&stack->core->turn);
+	return true;
 }
 
 int nd_stack_poll(struct nd_stack *stack)
@@ -236,9 +259,8 @@ int nd_stack_poll(struct nd_stack *stack)
 	return nd_core_is_ours(stack->core) ? nd_core_round(stack->core, nd_core_now()) : -EPERM;
 }
 
-static int wait_polling(struct nd_stack *stack, nd_ns timeout)
+static int wait_polling(struct nd_stack *stack, nd_ns now, nd_ns end)
 {
-	nd_ns now = nd_core_now(), end = timeout < ND_NEVER - now ? now + timeout : ND_NEVER;
 	int code = nd_core_is_ours(stack->core) ? 0 : -EPERM;
 
 	for (; code == 0; now = nd_core_now()) {
@@ -255,11 +277,11 @@ static int wait_polling(struct nd_stack *stack, nd_ns timeout)
 }
 
 /* True when events came while it was worth waiting for them awake. */
-static bool spin_for_events(struct nd_stack *stack, nd_ns timeout)
+static bool spin_for_events(struct nd_stack *stack, nd_ns end)
 {
 	nd_ns since = nd_core_now(), now = since;
 
-	while (now - since < timeout && nd_spin_goes_on(&stack->spin, since, now)) {
+	while (now < end && nd_spin_goes_on(&stack->spin, since, now)) {
 		if (nd_ring_filled(&stack->channel.completions, 1))
 			return true;
 		now = nd_core_now();
@@ -267,20 +289,23 @@ static bool spin_for_events(struct nd_stack *stack, nd_ns timeout)
 	return false;
 }
 
-int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
+/* The core's own thread makes events meanwhile. */
+static int wait_blocking(struct nd_stack *stack, nd_ns end)
 {
 	struct pollfd entry = { .fd = stack->epoll, .events = POLLIN };
-	struct timespec duration = {
-		.tv_sec = (time_t)(timeout / ND_SEC),
-		.tv_nsec = (long)(timeout % ND_SEC),
-	};
+	struct timespec left;
+	nd_ns now, duration;
 	int ready;
 
-	if (is_polled(stack))
-		return wait_polling(stack, timeout);
-	if (spin_for_events(stack, timeout) || !nd_stack_arm(stack))
+	if (spin_for_events(stack, end) || !nd_stack_arm(stack))
 		return 1;
-	ready = ppoll(&entry, 1, timeout == ND_NEVER ? NULL : &duration, NULL);
+	now = nd_core_now();
+	duration = end > now ? end - now : 0;
+	left = (struct timespec){
+		.tv_sec = (time_t)(duration / ND_SEC),
+		.tv_nsec = (long)(duration % ND_SEC),
+	};
+	ready = ppoll(&entry, 1, end == ND_NEVER ? NULL : &left, NULL);
 	if (ready < 0)
 		return -errno;
 	if (ready && nd_fds_hung_up(stack->connection)) {
@@ -288,6 +313,19 @@ int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
 		return nd_ring_filled(&stack->channel.completions, 1) ? 1 : -EPIPE;
 	}
 	return ready;
+}
+
+int nd_stack_wait(struct nd_stack *stack, nd_ns timeout)
+{
+	nd_ns now = nd_core_now(), end = timeout < ND_NEVER - now ? now + timeout : ND_NEVER;
+	int code = -EAGAIN;
+
+	if (is_polled(stack))
+		return wait_polling(stack, now, end);
+	if (stack->core && timeout)
+		code = nd_core_run_until(stack->core, stack->app, &stack->channel.completions,
+					 end);
+	return code == -EAGAIN ? wait_blocking(stack, end) : code;
 }
 
 /* ---- control ---- */

@@ -81,7 +81,8 @@ const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason);
 
 /* How the core waits when there is nothing to do. */
 enum nd_stack_profile {
-	ND_STACK_ADAPTIVE,   /* spins after work for as long as that pays, then blocks */
+	ND_STACK_ADAPTIVE,   /* spins after work for as long as that pays, then blocks; lends itself
+			      * to an application that waits, see nd_stack_wait() */
 	ND_STACK_SPIN,       /* never blocks: lowest latency, one CPU all for itself */
 	ND_STACK_THROUGHPUT, /* blocks at once and works in large batches */
 	ND_STACK_POLLED,     /* no thread: the application's runs it, see nd_stack_poll() */
@@ -158,7 +159,7 @@ uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes);
 int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer);
 
 /*
- * Hands a command to the core and wakes it. protocol is enum nd_protocol; PEER has none.
+ * Hands a command to the core and wakes it, or runs the core's round. protocol is enum nd_protocol; PEER has none.
  * -EAGAIN: the ring is full, take events and try again. -EINVAL: the payload is no buffer.
  * -EPIPE: the core is gone; close this handle and attach again.
  */
@@ -174,7 +175,15 @@ int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit
 int nd_stack_descriptor(const struct nd_stack *stack);
 bool nd_stack_arm(struct nd_stack *stack);
 
-/* Waits for events up to a time in nanoseconds from now: 1, 0 when it passed, -EPIPE, -EINTR. */
+/*
+ * Waits for events up to a time in nanoseconds from now: 1, 0 when it passed, -EPIPE, -EINTR.
+ *
+ * Where the core of this process (adaptive, without a CPU or a service of its own) sleeps and this
+ * is its only application, the caller runs the core's rounds meanwhile, so that a packet wakes one
+ * thread and not two. A command that is submitted soon after is then sent by nd_stack_submit()
+ * itself. The core's own thread takes over when the application has not been back for a
+ * millisecond, or much arrives. Both are counted (loans, rounds_lent). Don't cancel a thread in here.
+ */
 int nd_stack_wait(struct nd_stack *stack, nd_ns timeout);
 
 /*

@@ -268,3 +268,12 @@ def test_a_peer_is_resolved_once(pair: Pair) -> None:
             client.request(server, b"x", timeout=5)
         # A request and the release of its reply, and nothing else.
         assert pair[1].counters("core")["commands"] - before <= 100
+
+
+def test_who_waits_runs_the_rounds_of_its_core(pair: Pair) -> None:
+    """A packet then wakes one thread at each end, as it does a socket's."""
+    end = time.monotonic() + 30
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        while not all(stack.counters("core")["rounds_lent"] for stack in pair):
+            assert time.monotonic() < end
+            client.request((pair[0].address, PORT), b"x", timeout=5)

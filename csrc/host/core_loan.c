@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rounds that an application runs in the place of the core's own thread. */
+/*
+ * DESIGN NOTES
+ * 1. An application that asks and waits would sleep twice for one round trip: the core's thread
+ *    has to be woken for the command, and the application for the answer. So it runs the rounds
+ *    itself where it would block anyway, and only the packet wakes it: what a socket costs. The
+ *    turn (turn.h) says who may.
+ * 2. It pays for whoever waits for one thing. Where much arrives the core's thread is better beside
+ *    the application than in its place, so it is recalled after some frames, or when the
+ *    application leaves with several events; it lends again when it has nothing to do.
+ * 3. A lender serves one application: another one's events would have to wait until the borrower,
+ *    which knows nothing of it, comes back.
+ * 4. Between two waits nobody is there to be woken for a command, so whoever submits it runs the
+ *    round that sends it. What comes back is read by the next wait, or after a tick.
+ */
+#include "host/core.h"
+
+#include <errno.h>
+
+#define LOAN_FRAMES_MAX 32u /* received in one loan */
+#define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
+
+static uint64_t frames_received(const struct nd_core *core)
+{
+	uint64_t frames = 0;
+
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].port)
+			frames += core->ports[i].port->counters.rx_frames;
+	return frames;
+}
+
+static bool borrow(struct nd_core *core)
+{
+	if (!nd_turn_borrow(&core->turn))
+		return false;
+	core->counters.loans++;
+	core->loan = (struct nd_core_loan){ .frames = frames_received(core) };
+	nd_core_disown_ports(core);
+	return true;
+}
+
+static bool needs_owner(const struct nd_core *core)
+{
+	return core->loan.owner || !core->sole_app ||
+	       frames_received(core) - core->loan.frames > LOAN_FRAMES_MAX;
+}
+
+/* What the core's own thread is to do at once, now that nobody else does. */
+static bool more_to_do(void *argument)
+{
+	struct nd_core *core = argument;
+
+	if (needs_owner(core) || __atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
+		return true;
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used && nd_ring_filled(&core->apps[i].channel.submissions, 1))
+			return true;
+	return false;
+}
+
+static void give_back(struct nd_core *core)
+{
+	if (nd_turn_give_back(&core->turn, more_to_do, core))
+		nd_core_ring(core);
+}
+
+static bool run_round(struct nd_core *core, nd_ns now)
+{
+	core->counters.rounds_lent++;
+	return nd_core_round(core, now);
+}
+
+/* Returns as nd_core_run_until() does. */
+static int run_rounds(struct nd_core *core, uint64_t app, struct nd_ring *completions, nd_ns until)
+{
+	int code = 0;
+
+	while (code == 0) {
+		nd_ns now = nd_core_now();
+		bool busy = run_round(core, now);
+
+		if (nd_ring_filled(completions, 1))
+			return 1;
+		if (now >= until)
+			return 0;
+		if (core->sole_app != app || needs_owner(core))
+			return -EAGAIN;
+		if (!nd_core_answer_call(core) && !busy)
+			code = nd_core_wait(core, now, until);
+	}
+	return code;
+}
+
+int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *completions, nd_ns until)
+{
+	int code;
+
+	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app || !borrow(core))
+		return -EAGAIN;
+	code = run_rounds(core, app, completions, until);
+	core->loan.owner |= nd_ring_filled(completions, LOAN_EVENTS_MAX) == LOAN_EVENTS_MAX;
+	give_back(core);
+	return code;
+}
+
+void nd_core_push(struct nd_core *core)
+{
+	bool busy;
+	nd_ns now;
+
+	if (ND_LIKELY(nd_turn_state(&core->turn) != ND_TURN_LEFT) || !borrow(core))
+		return;
+	now = nd_core_now();
+	busy = run_round(core, now) && run_round(core, now);
+	core->loan.owner |= busy;
+	give_back(core);
+}
