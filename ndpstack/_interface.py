@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 
-from pyroute2 import IPRoute, NetNS
+from pyroute2 import IPRoute
 
+from ndpstack import _netns
 from ndpstack.errors import make_error
 
 
@@ -15,7 +16,7 @@ def own_addresses(interface: str, netns: str | None) -> list[str]:
     Raises:
         NdpError: There is no such interface.
     """
-    with IPRoute() if netns is None else NetNS(netns) as netlink:
+    with IPRoute() if netns is None else _netns.netlink(netns) as netlink:
         found = netlink.link_lookup(ifname=interface)
         if not found:
             raise make_error(errno.ENODEV, f"interface {interface}", remedy="See `ip link`.")

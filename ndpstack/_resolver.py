@@ -11,9 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pyroute2 import netns
-
-from ndpstack import _core
+from ndpstack import _core, _netns
 from ndpstack._address import pack, unpack
 from ndpstack._kernel import FAILED, Events, Kernel, Neighbour, NoRoute, neighbour_of
 
@@ -283,6 +281,6 @@ def follow_kernel(app: _core.nd_app, interface: str, namespace: str | None) -> R
 
     def enter() -> None:
         if namespace is not None:
-            netns.setns(namespace)
+            _netns.enter(namespace)
 
     return Resolver(CoreWays(app), [interface], enter=enter)

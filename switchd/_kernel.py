@@ -173,14 +173,14 @@ class KernelWatcher:
 
     def _enter(self) -> None:
         """Puts this thread, and it alone, into the namespace."""
-        from pyroute2 import netns as namespaces
+        from ndpstack import _netns
 
         if not self.netns:
             return
         path = self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
         if not Path(path).exists():
             raise FileNotFoundError(f"{path} is not there; create it, or correct `netns`")
-        namespaces.setns(path, flags=0)
+        _netns.enter(path)
 
     def _sleep(self, seconds: float) -> None:
         if not self._closed:

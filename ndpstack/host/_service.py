@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from pyroute2 import IPRoute, netns
+from pyroute2 import IPRoute
 
-from ndpstack import __version__
+from ndpstack import __version__, _netns
 from ndpstack._errors import UserError
 from ndpstack._stack import GROUPS, Stack, StackConfig
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
@@ -158,7 +158,7 @@ class HostService:
     def __init__(self, config: ServiceConfig) -> None:
         if config.namespace is not None:
             try:
-                netns.setns(config.namespace)
+                _netns.enter(config.namespace)
             except OSError as error:
                 text = f"--netns {config.namespace}: {error.strerror}; see `ip netns`"
                 raise UserError(text) from None

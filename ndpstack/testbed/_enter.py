@@ -8,7 +8,7 @@ import struct
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
-from pyroute2 import netns
+from ndpstack import _netns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def call_inside(namespace: str, function: Callable[[], _T]) -> _T:
 
     def inside() -> None:
         try:
-            netns.setns(namespace)
+            _netns.enter(namespace)
             results.append(function())
         except BaseException as error:
             errors.append(error)

@@ -18,9 +18,10 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Self
 
-from pyroute2 import IPRoute, NetNS, netns
+from pyroute2 import netns
 from pyroute2.netlink.exceptions import NetlinkError
 
+from ndpstack import _netns
 from ndpstack.testbed._enter import call_inside, set_up
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._offload import disable_offloads
@@ -28,8 +29,10 @@ from ndpstack.testbed._signals import uninterrupted
 from ndpstack.testbed._state import State, folder_of, labs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from pyroute2 import IPRoute
 
     from ndpstack.testbed._plan import Plan
 
@@ -106,12 +109,18 @@ class Lab:
                 self._state = State.claim(self.lab_id, names, self._scenario)
             for node in self.plan.nodes:
                 with uninterrupted():  # a child makes it, and must not do so after we are gone
-                    netns.create(self.namespace(node.name))
-            self._create_links()
-            for node in self.plan.nodes:
-                self._configure_node(node.name)
-            for node in self.plan.nodes:
-                self._wait_for_carrier(node.name)
+                    _netns.create(self.namespace(node.name))
+            with contextlib.ExitStack() as stack:
+                # One for each node and no more: to open one takes longer than all it is asked.
+                inside = {
+                    node.name: stack.enter_context(_netns.netlink(self.namespace(node.name)))
+                    for node in self.plan.nodes
+                }
+                self._create_links(inside)
+                for name, ipr in inside.items():
+                    self._configure_node(ipr, name)
+                for name, ipr in inside.items():
+                    self._wait_for_carrier(ipr, name)
         except (OSError, NetlinkError) as error:
             self.down()
             raise TestbedError(f"lab {self.lab_id} cannot be built: {error}") from error
@@ -186,51 +195,47 @@ class Lab:
                 return
         raise TestbedError(f"there is no link between {a!r} and {b!r}")
 
-    def _create_links(self) -> None:
+    def _create_links(self, inside: Mapping[str, IPRoute]) -> None:
         for link in self.plan.links:
-            with NetNS(self.namespace(link.a)) as ipr:
-                ipr.link(
-                    "add",
-                    ifname=link.a_port,
-                    kind="veth",
-                    address=self.plan.mac(link.a, link.a_port),
-                    mtu=link.mtu,
-                    peer={
-                        "ifname": link.b_port,
-                        "net_ns_fd": self.namespace(link.b),
-                        "address": self.plan.mac(link.b, link.b_port),
-                        "mtu": link.mtu,
-                    },
-                )
+            inside[link.a].link(
+                "add",
+                ifname=link.a_port,
+                kind="veth",
+                address=self.plan.mac(link.a, link.a_port),
+                mtu=link.mtu,
+                peer={
+                    "ifname": link.b_port,
+                    "net_ns_fd": self.namespace(link.b),
+                    "address": self.plan.mac(link.b, link.b_port),
+                    "mtu": link.mtu,
+                },
+            )
 
-    def _configure_node(self, name: str) -> None:
-        is_host = any(node.name == name for node in self.plan.hosts)
-        with NetNS(self.namespace(name)) as ipr:
-            ipr.link("set", index=_index_of(ipr, "lo"), state="up")
-            for port, _ in self.plan.ports(name):
-                ipr.link("set", index=_index_of(ipr, port), state="up")
-            if is_host:
-                self._configure_host(ipr, name)
-        for port, _ in () if self._offloads else self.plan.ports(name):
-            disable_offloads(self.namespace(name), port)
+    def _configure_node(self, ipr: IPRoute, name: str) -> None:
+        ports = [port for port, _ in self.plan.ports(name)]
+        index_of = {str(link.get("ifname")): int(link["index"]) for link in ipr.get_links()}
+        for port in ("lo", *ports):
+            ipr.link("set", index=index_of[port], state="up")
+        if any(node.name == name for node in self.plan.hosts):
+            self._configure_host(ipr, name, index_of)
+        if not self._offloads:
+            disable_offloads(self.namespace(name), ports)
 
-    def _wait_for_carrier(self, name: str) -> None:
+    def _wait_for_carrier(self, ipr: IPRoute, name: str) -> None:
         """A port has carrier only once its peer is up, and the kernel reports it late."""
         deadline = time.monotonic() + CARRIER_SECONDS
-        with NetNS(self.namespace(name)) as ipr:
-            for port, neighbour in self.plan.ports(name):
-                while ipr.get_links(_index_of(ipr, port))[0].get("operstate") != "UP":
-                    if time.monotonic() > deadline:
-                        raise TestbedError(
-                            f"no carrier on {port} of {name} (to {neighbour}) after "
-                            f"{CARRIER_SECONDS} s"
-                        )
-                    time.sleep(0.005)
+        for port, neighbour in self.plan.ports(name):
+            while ipr.link("get", ifname=port)[0].get("operstate") != "UP":
+                if time.monotonic() > deadline:
+                    raise TestbedError(
+                        f"no carrier on {port} of {name} (to {neighbour}) after {CARRIER_SECONDS} s"
+                    )
+                time.sleep(0.005)
 
-    def _configure_host(self, ipr: IPRoute, name: str) -> None:
+    def _configure_host(self, ipr: IPRoute, name: str, index_of: Mapping[str, int]) -> None:
         """Addresses, and permanent neighbours: measurements must not wait for ARP."""
         own = self.plan.address(name)
-        index = _index_of(ipr, own.interface)
+        index = index_of[own.interface]
         ipr.addr("add", index=index, address=str(own.ipv4), prefixlen=24)
         # No duplicate address detection: the address is usable at once.
         ipr.addr("add", index=index, address=str(own.ipv6), prefixlen=64, flags=0x02)
@@ -284,8 +289,12 @@ def leftovers() -> list[str]:
 def remove(lab_id: str) -> list[str]:
     """Removes what is left of a lab and returns the namespaces that were removed."""
     names = namespaces_of(lab_id)
+    for pid in _pids_in(names):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     for name in names:
-        _remove_namespace(name)
+        with contextlib.suppress(FileNotFoundError):
+            _netns.remove(name)
     State.forget(lab_id)
     return names
 
@@ -314,16 +323,7 @@ def _labs_with_namespaces() -> Iterator[str]:
             yield parts[1]
 
 
-def _remove_namespace(name: str) -> None:
-    for pid in netns.ns_pids().get(name, []):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(FileNotFoundError):
-        netns.remove(name)
-
-
-def _index_of(ipr: IPRoute, interface: str) -> int:
-    found = ipr.link_lookup(ifname=interface)
-    if not found:
-        raise TestbedError(f"interface {interface} is not there")
-    return int(found[0])
+def _pids_in(namespaces: list[str]) -> list[int]:
+    """Processes that are in one of them."""
+    found = netns.ns_pids()
+    return [pid for name in namespaces for pid in found.get(name, [])]
