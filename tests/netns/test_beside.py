@@ -126,7 +126,7 @@ def test_ping_and_tcp_go_on_beside_both_protocols(
             tcp = tcp_mbps(made, target)
             sent = switch.port_counters("p1")["port"]["tx_bytes"] - before
             all_mbps = sent * 8 / (time.monotonic() - began) / 1e6
-            ping = made.run("h0", ["ping", "-c3", "-i0.05", "-W5", target])
+            ping = made.run("h0", ["ping", "-c3", "-i0.05", "-w20", target])
             assert ping.returncode == 0, (name, ping.stdout)
             progress.wait_beyond(time.monotonic())
             figures = f"TCP {tcp:.1f} Mbit/s, all {all_mbps:.1f} of {RATE_BPS // 10**6}"

@@ -107,7 +107,7 @@ def test_applications_of_two_hosts_talk(hosts: tuple[Lab, Host, Host]) -> None:
     assert "ndp.data_sent" in shown
     shown = lab.run("h0", [*COMMAND, "status"]).stdout
     assert "p0, up, xdp generic copy" in shown
-    ping = lab.run("h0", ["ping", "-c1", "-W2", address])
+    ping = lab.run("h0", ["ping", "-c1", "-w20", address])
     assert ping.returncode == 0, "the kernel's own traffic"
 
 

@@ -30,7 +30,7 @@ def test_hosts_reach_each_other_by_both_families(lab: LabMaker) -> None:
     pair = lab(back_to_back())
     peer = pair.plan.address("h1")
     for address in (peer.ipv4, peer.ipv6):
-        done = pair.run("h0", ["ping", "-c1", "-W2", str(address)])
+        done = pair.run("h0", ["ping", "-c1", "-w20", str(address)])
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -49,7 +49,7 @@ def test_link_can_be_taken_down_and_up(lab: LabMaker) -> None:
     pair.set_link("h0", "h1", up=False)
     assert pair.run("h0", ping).returncode != 0
     pair.set_link("h0", "h1", up=True)
-    assert pair.run("h0", ["ping", "-c3", "-i0.2", ping[-1]]).returncode == 0
+    assert pair.run("h0", ["ping", "-c3", "-i0.2", "-w20", ping[-1]]).returncode == 0
     with pytest.raises(TestbedError, match="no link between 'h0' and 'h7'"):
         pair.set_link("h0", "h7", up=False)
 

@@ -65,8 +65,8 @@ def test_hosts_of_a_lab_reach_each_other_through_its_switches(
 ) -> None:
     assert main(["lab", "up", scenario, "--name", name, "--detach"]) == Exit.OK
     assert f"ndpstack lab exec {name} h0" in capfd.readouterr().out
-    assert main(["lab", "exec", name, "h0", "--", "ping", "-c2", "-i0.1", "10.111.0.4"]) == 0
-    assert main(["lab", "exec", name, "h3", "ping", "-c1", "-W2", "fd6e:6470::1"]) == 0
+    assert main(["lab", "exec", name, "h0", "--", "ping", "-c2", "-w20", "10.111.0.4"]) == 0
+    assert main(["lab", "exec", name, "h3", "ping", "-c1", "-w20", "fd6e:6470::1"]) == 0
     assert main(["lab", "exec", name, "h9", "true"]) == Exit.USAGE
     assert "there are h0, h1, h2, h3, edge0" in capfd.readouterr().err
     assert main(["lab", "up", scenario, "--name", name]) == Exit.USAGE

@@ -83,7 +83,7 @@ def on_lab(lab: Lab, backend: str, **settings: object) -> Switch:
 
 
 def ping(lab: Lab, target: str, count: int = 3) -> None:
-    done = lab.run("h0", ["ping", f"-c{count}", "-i0.05", "-W2", target])
+    done = lab.run("h0", ["ping", f"-c{count}", "-i0.05", "-w20", target])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
