@@ -13,7 +13,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LISTS = sorted((ROOT / "tests" / "requirements").glob("*.txt"))
-SUFFIXES = {".c", ".h", ".py", ".pkt"}
+C_TESTS = sorted((ROOT / "csrc" / "test").glob("test_*.c"))
+CASE = re.compile(r"^(?:/\*(?:[^*]|\*(?!/))*\*/\n)?TEST\(\w+\)\n\{.*?^\}$", re.M | re.S)
+"""A test in C, with the comment right above it."""
+STRAY = re.compile(r"^(/\*(?:[^*]|\*(?!/))*\*/)\n(?=/\*)", re.M)
+"""A comment that stands above another one: its test has gone elsewhere."""
 ID = re.compile(r"(?<![\w#.-])(?:[RE]-[A-Z]+\d*(?:-?[A-Z0-9]+)*|(?:HM|GH)#\d+|[TUX]\d+)(?![\w-])")
 
 
@@ -38,13 +42,21 @@ def named(text: str) -> set[str]:
     return set(ID.findall(text))
 
 
+def named_in_c(text: str) -> set[str]:
+    """Ids that tests name in the comment above them or in their body; nothing else counts."""
+    return {name for case in CASE.findall(text) for name in named(case)}
+
+
 def covered() -> set[str]:
     """Ids named by any test of the tree."""
     ids: set[str] = set()
-    for folder in (ROOT / "csrc" / "test", ROOT / "tests"):
-        for path in folder.rglob("*"):
-            if path.suffix in SUFFIXES and path.name != Path(__file__).name:
-                ids |= named(path.read_text(encoding="utf-8"))
+    for path in C_TESTS:
+        ids |= named_in_c(path.read_text(encoding="utf-8"))
+    for path in (ROOT / "csrc" / "test" / "pkt").glob("*.pkt"):
+        ids |= named(path.read_text(encoding="utf-8"))
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path.name != Path(__file__).name:
+            ids |= named(path.read_text(encoding="utf-8"))
     return ids
 
 
@@ -56,6 +68,18 @@ def test_ids_are_recognised_in_comments() -> None:
     assert read_list("# no\nT1 HM#4\n\npending:\nT1\n") == Requirements(
         frozenset({"T1", "HM#4"}), frozenset({"T1"})
     )
+
+
+def test_an_id_in_c_counts_where_a_test_follows() -> None:
+    text = "/* T1 */\n/* T2 */\nTEST(a__b)\n{\n\tCHECK(1); /* T3 */\n}\n\n/* T4 */\nint x;\n"
+    assert named_in_c(text) == {"T2", "T3"}
+    assert STRAY.findall(text) == ["/* T1 */"]
+
+
+@pytest.mark.parametrize("path", C_TESTS, ids=lambda path: path.stem)
+def test_no_comment_with_an_id_has_lost_its_test(path: Path) -> None:
+    stray = [each for each in STRAY.findall(path.read_text(encoding="utf-8")) if named(each)]
+    assert not stray, f"{path.name}: {stray}: take them to their tests"
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)

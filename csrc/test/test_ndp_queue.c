@@ -203,12 +203,6 @@ TEST(ndp_enqueue__drops_what_cannot_be_trimmed)
 	bed_audit(&bed);
 }
 
-/* R-NSW-05: ten headers, one data packet, again and again. */
-/* R-NSW-05, U24: any ratio of weights. */
-/* U24: strict headers starve data for as long as they come; weighted ones cannot. */
-/* R-NSW-06: a header that finds only data waiting is next, whatever was served before. */
-/* R-NSW-06, E-N02: nine packets meet at a port that holds eight, the one in service included. */
-/* R-NSW-07 */
 /* R-NSW-08 */
 TEST(ndp_enqueue__returns_headers_that_overflow)
 {
@@ -293,7 +287,6 @@ TEST(ndp_enqueue__keeps_a_reserve_for_control_packets)
 	CHECK_EQ(bed_put(&bed, bed_control(&bed)), ND_DROPPED);
 }
 
-/* R-NSW-10: each of the two queues is first in, first out. */
 /* The identity that operators watch, after every step: trimmed = sent + dropped + returned + queued. */
 TEST(ndp_queue__accounts_for_every_trimmed_header)
 {
@@ -321,10 +314,6 @@ TEST(ndp_queue__accounts_for_every_trimmed_header)
 	CHECK(c->trimmed_sent_packets > 100 && c->returned_packets > 100);
 }
 
-/* R-NSW-12, E-N29: two queues of 12 KB, only the arrival is cut, a full header queue drops. */
-/* R-NSW-13: a count of queued data packets against a threshold, and payload-less NDP first. */
-/* R-NSW-13: otherwise it is the default with the coin fixed on the arrival. */
-/* U22: the header queue can be held back alone, and nothing of it leaks. */
 /* U23: a limit below what can work is refused with the least that does. */
 TEST(ndp_check__names_field_value_limit_and_remedy)
 {

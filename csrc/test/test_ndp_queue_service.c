@@ -15,6 +15,7 @@ static void serve(struct bed *bed, uint32_t count, char *order)
 	order[count] = '\0';
 }
 
+/* R-NSW-05: ten headers, one data packet, again and again. */
 TEST(ndp_dequeue__serves_ten_headers_for_one_data_packet)
 {
 	char order[34];
@@ -26,6 +27,7 @@ TEST(ndp_dequeue__serves_ten_headers_for_one_data_packet)
 	CHECK_STR(order, "hhhhhhhhhhdhhhhhhhhhhdhhhhhhhhhhd");
 }
 
+/* R-NSW-05, U24: any ratio of weights. */
 TEST(ndp_dequeue__serves_any_ratio)
 {
 	char order[13];
@@ -37,6 +39,7 @@ TEST(ndp_dequeue__serves_any_ratio)
 	CHECK_STR(order, "hhdddhhdddhh");
 }
 
+/* U24: strict headers starve data for as long as they come; weighted ones cannot. */
 TEST(ndp_dequeue__starves_data_only_when_strict)
 {
 	for (uint32_t strict = 0; strict < 2; strict++) {
@@ -54,6 +57,7 @@ TEST(ndp_dequeue__starves_data_only_when_strict)
 	}
 }
 
+/* R-NSW-06: a header that finds only data waiting is next, whatever was served before. */
 TEST(ndp_dequeue__serves_headers_first_when_the_ratio_allows)
 {
 	char order[6];
@@ -68,6 +72,7 @@ TEST(ndp_dequeue__serves_headers_first_when_the_ratio_allows)
 	CHECK_STR(order, "hd");
 }
 
+/* R-NSW-06, E-N02: nine packets meet at a port that holds eight, the one in service included. */
 TEST(ndp_dequeue__sends_the_header_right_after_the_packet_in_service)
 {
 	const nd_ns full = 7200; /* of a link, R-NSW-15: 9000 bytes at 10 Gb/s */
@@ -94,6 +99,7 @@ TEST(ndp_dequeue__sends_the_header_right_after_the_packet_in_service)
 	CHECK_EQ(bed_get(&bed), ND_NONE);
 }
 
+/* R-NSW-07 */
 TEST(ndp_dequeue__serves_the_only_queue_that_has_packets)
 {
 	char order[31];
@@ -107,6 +113,7 @@ TEST(ndp_dequeue__serves_the_only_queue_that_has_packets)
 	CHECK_STR(order, "dddddddd");
 }
 
+/* R-NSW-10: each of the two queues is first in, first out. */
 TEST(ndp_dequeue__keeps_the_order_of_each_queue)
 {
 	struct nd_rng rng = nd_rng_make(3, 0);
@@ -136,6 +143,7 @@ TEST(ndp_dequeue__keeps_the_order_of_each_queue)
 	CHECK(served[0] > 0 && served[1] > 0);
 }
 
+/* R-NSW-12, E-N29: two queues of 12 KB, only the arrival is cut, a full header queue drops. */
 TEST(nd_ndp_queue_netfpga__drops_and_cuts_as_the_card_does)
 {
 	uint32_t index;
@@ -154,6 +162,32 @@ TEST(nd_ndp_queue_netfpga__drops_and_cuts_as_the_card_does)
 	bed_audit(&bed);
 }
 
+static enum nd_verdict put_control(struct bed *bed, uint16_t bytes)
+{
+	uint32_t index = bed_control(bed);
+
+	bed_packet(bed, index)->wire_bytes = bytes;
+	return bed_put(bed, index);
+}
+
+/* R-NSW-12: 12,000 bytes fit into each of the two queues, and not one more. */
+TEST(nd_ndp_queue_netfpga__holds_12000_bytes_twice)
+{
+	PAPER(config = nd_ndp_queue_netfpga());
+
+	CHECK_EQ(bed_put(&bed, bed_data(&bed, 11936)), ND_KEPT);
+	CHECK_EQ(bed_put(&bed, bed_data(&bed, 65)), ND_TRIMMED);
+	CHECK_EQ(bed_put(&bed, bed_data(&bed, 64)), ND_KEPT);
+	CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), 2);
+	for (uint32_t i = 1; i < 187; i++)
+		CHECK_EQ(bed_put(&bed, bed_header(&bed)), ND_KEPT);
+	CHECK_EQ(put_control(&bed, 33), ND_DROPPED); /* 187 headers are 11,968 bytes */
+	CHECK_EQ(put_control(&bed, 32), ND_KEPT);
+	CHECK_EQ(bed.queue->bytes, 24000);
+	bed_audit(&bed);
+}
+
+/* R-NSW-13: a count of queued data packets against a threshold, and payload-less NDP first. */
 TEST(nd_ndp_queue_p4__counts_packets_and_sends_empty_ones_first)
 {
 	uint32_t empty, other;
@@ -171,6 +205,7 @@ TEST(nd_ndp_queue_p4__counts_packets_and_sends_empty_ones_first)
 	bed_audit(&bed);
 }
 
+/* R-NSW-13: otherwise it is the default with the coin fixed on the arrival. */
 TEST(nd_ndp_queue_p4__equals_the_default_with_a_fixed_coin)
 {
 	static _Alignas(64) uint8_t memory[65536];
@@ -206,6 +241,7 @@ TEST(nd_ndp_queue_p4__equals_the_default_with_a_fixed_coin)
 	CHECK(memcmp(&counters, &bed.counters, sizeof(counters)) == 0);
 }
 
+/* U22: the header queue can be held back alone, and nothing of it leaks. */
 TEST(ndp_dequeue__holds_back_one_queue_alone)
 {
 	char order[9];
