@@ -12,6 +12,7 @@
 
 #include "base/crc32c.h"
 #include "host/core.h"
+#include "host/replay_check.h"
 #include "host/replay_port.h"
 #include "port/fds.h"
 #include "transport/homa.h"
@@ -27,8 +28,6 @@
 #include <unistd.h>
 
 #define NOW_MAX (UINT64_C(1) << 62)
-#define RING_MAX (1u << 20)      /* commands or events of a channel */
-#define REGION_MAX (1u << 30)    /* bytes of a channel's region */
 
 struct replay_app {
 	bool used;
@@ -79,12 +78,6 @@ static bool is_whole(const struct nd_record *record)
 
 /* ---- set-up ---- */
 
-static bool is_channel_sane(const struct nd_stack_channel_config *channel)
-{
-	return channel->commands <= RING_MAX && channel->events <= RING_MAX &&
-	       channel->send_bytes <= REGION_MAX && channel->receive_bytes <= REGION_MAX;
-}
-
 static int set_up(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
 	const struct nd_record_setup *setup = body;
@@ -100,12 +93,11 @@ static int set_up(struct nd_replay *replay, const struct nd_record *record, cons
 		.seed = setup->seed,
 		.channel = setup->channel,
 	};
+	const char *wrong = replay->core ? "a second set-up" : nd_replay_check_setup(setup);
 
 	(void)record;
-	if (replay->core)
-		return damaged(replay, "a second set-up");
-	if (!is_channel_sane(&setup->channel))
-		return damaged(replay, "sizes of channels that no core has");
+	if (wrong)
+		return damaged(replay, wrong);
 	replay->frame = setup->frame;
 	memcpy(config.address_v4, setup->address_v4, sizeof(config.address_v4));
 	memcpy(config.address_v6, setup->address_v6, sizeof(config.address_v6));
@@ -133,15 +125,14 @@ static int set_port(struct nd_replay *replay, const struct nd_record *record, co
 {
 	const struct nd_record_port *described = body;
 	struct nd_core_port *port = &replay->core->ports[record->index];
+	const char *wrong = nd_replay_check_port(described);
 	struct nd_replay_port *made;
 
+	if (wrong)
+		return damaged(replay, wrong);
 	close_port(replay, record->index);
 	if (!described->open)
 		return 0;
-	if (described->mtu < ND_PORT_MTU_MIN || described->mtu > ND_PORT_MTU_MAX ||
-	    described->frame_bytes_max < ND_PORT_FRAME_BYTES_MIN ||
-	    described->frame_bytes_max > ND_REPLAY_FRAME_BYTES_MAX)
-		return damaged(replay, "sizes of a port that none has");
 	made = nd_replay_port_open(described, record->index, &replay->turn, &replay->result);
 	if (!made)
 		return out_of_memory(replay);
@@ -158,6 +149,7 @@ static int set_engine(struct nd_replay *replay, const struct nd_record *record, 
 	bool ndp = record->index == ND_PROTO_NDP;
 	size_t bytes = ndp ? sizeof(replay->ndp) : sizeof(replay->homa);
 	struct nd_stack_config *config = &replay->core->config;
+	const char *wrong;
 
 	if (replay->ready || (!ndp && record->index != ND_PROTO_HOMA))
 		return damaged(replay, "an engine that there is not");
@@ -166,6 +158,9 @@ static int set_engine(struct nd_replay *replay, const struct nd_record *record, 
 				    "recording %s: its settings of %s have %u bytes, here they have "
 				    "%zu; replay it with the version that recorded it",
 				    replay->path, ndp ? "NDP" : "Homa", record->bytes, bytes);
+	wrong = ndp ? nd_replay_check_ndp(body) : nd_replay_check_homa(body);
+	if (wrong)
+		return damaged(replay, wrong);
 	memcpy(ndp ? (void *)&replay->ndp : (void *)&replay->homa, body, bytes);
 	if (ndp) {
 		config->ndp_config = &replay->ndp;

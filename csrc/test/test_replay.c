@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "test/memory_pair.h"
 #include "test/recording.h"
+#include "transport/homa.h"
+#include "transport/ndp.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -524,6 +526,39 @@ TEST(nd_replay__survives_forgery)
 	}
 	CHECK(refused > 10);
 	CHECK(differing > 10);
+	CHECK_EQ(outcome_of(&image, path), ND_REPLAY_IDENTICAL);
+	free(image.bytes);
+	CHECK_EQ(unlink(path), 0);
+}
+
+/* What is neither true nor false may not be looked at: no engine gets to see it. */
+TEST(nd_replay__refuses_what_is_no_bool)
+{
+	static const struct {
+		uint8_t kind;
+		uint32_t number;
+		size_t offset;
+	} bools[] = {
+		{ ND_RECORD_SETUP, 1, offsetof(struct nd_record_setup, frame.homa_checksum) },
+		{ ND_RECORD_PORT, 1, offsetof(struct nd_record_port, derive) },
+		{ ND_RECORD_ENGINE, 1, offsetof(struct nd_ndp_config, score.scoreboard) },
+		{ ND_RECORD_ENGINE, 2, offsetof(struct nd_homa_config, freeze_enabled) },
+	};
+	const char *path = record_rpcs("bools");
+	struct image image = read_beginning(path);
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(bools); i++) {
+		struct nd_record *record = nth_record(&image, bools[i].kind, bools[i].number);
+		uint8_t *value = (uint8_t *)(record + 1) + bools[i].offset;
+		uint8_t before = *value;
+
+		*value = 2;
+		seal(record);
+		CHECK_EQ(outcome_of(&image, path), -EINVAL);
+		CHECK(strstr(error.text, "neither"));
+		*value = before;
+		seal(record);
+	}
 	CHECK_EQ(outcome_of(&image, path), ND_REPLAY_IDENTICAL);
 	free(image.bytes);
 	CHECK_EQ(unlink(path), 0);

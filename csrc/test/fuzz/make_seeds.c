@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writes the seed corpora: make_seeds FOLDER makes FOLDER/<target>/<name> for each target. */
+#include "base/rng.h"
 #include "test/wire.h"
 #include "wire/frame.h"
 
@@ -80,6 +81,22 @@ static int write_packets(void)
 	return error;
 }
 
+/* Programs of recordings: a set-up as it should be, then anything. */
+static int write_programs(void)
+{
+	uint8_t program[1500] = { 0 };
+	int error = 0;
+
+	for (unsigned number = 0; number < 16 && !error; number++) {
+		struct nd_rng rng = nd_rng_make(number, 0);
+
+		for (size_t i = 5; i < sizeof(program); i++)
+			program[i] = (uint8_t)nd_rng_below(&rng, 256);
+		error = write_seed("fuzz_replay", "program", number, program, sizeof(program));
+	}
+	return error;
+}
+
 int main(int argc, char **argv)
 {
 	uint8_t golden[256] = { 0 };
@@ -95,6 +112,8 @@ int main(int argc, char **argv)
 				   wire_hex(wire_golden[i].hex, golden));
 	if (!error)
 		error = write_packets();
+	if (!error)
+		error = write_programs();
 	if (error)
 		fprintf(stderr, "%s: %s: %s\n", argv[0], folder, strerror(-error));
 	return error ? 1 : 0;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What of a recorded set-up must hold before any of it is believed. */
+#include "host/replay_check.h"
+
+#include "host/replay.h"
+#include "transport/homa.h"
+#include "transport/ndp.h"
+
+#define RING_MAX (1u << 20)   /* commands or events of a channel */
+#define REGION_MAX (1u << 30) /* bytes of a channel's region */
+
+/* A bool that is neither may not even be looked at. */
+static bool are_bools(const void *body, const size_t *offsets, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (((const uint8_t *)body)[offsets[i]] > 1)
+			return false;
+	return true;
+}
+
+const char *nd_replay_check_setup(const struct nd_record_setup *setup)
+{
+	static const size_t bools[] = {
+		offsetof(struct nd_record_setup, frame.homa_in_udp),
+		offsetof(struct nd_record_setup, frame.homa_checksum),
+	};
+	const struct nd_stack_channel_config *channel = &setup->channel;
+
+	if (!are_bools(setup, bools, ND_ARRAY_SIZE(bools)))
+		return "a set-up that says neither yes nor no";
+	if (channel->commands > RING_MAX || channel->events > RING_MAX ||
+	    channel->send_bytes > REGION_MAX || channel->receive_bytes > REGION_MAX)
+		return "sizes of channels that no core has";
+	return NULL;
+}
+
+const char *nd_replay_check_port(const struct nd_record_port *port)
+{
+	static const size_t bools[] = {
+		offsetof(struct nd_record_port, derive),
+		offsetof(struct nd_record_port, open),
+	};
+
+	if (!are_bools(port, bools, ND_ARRAY_SIZE(bools)))
+		return "a port that is neither open nor closed";
+	if (port->open && (port->mtu < ND_PORT_MTU_MIN || port->mtu > ND_PORT_MTU_MAX ||
+			   port->frame_bytes_max < ND_PORT_FRAME_BYTES_MIN ||
+			   port->frame_bytes_max > ND_REPLAY_FRAME_BYTES_MAX))
+		return "sizes of a port that none has";
+	return NULL;
+}
+
+const char *nd_replay_check_ndp(const void *config)
+{
+	static const size_t bools[] = {
+		offsetof(struct nd_ndp_config, ack_carries_pull),
+		offsetof(struct nd_ndp_config, nack_carries_pull),
+		offsetof(struct nd_ndp_config, score.scoreboard),
+	};
+
+	return are_bools(config, bools, ND_ARRAY_SIZE(bools))
+		       ? NULL
+		       : "settings of NDP that say neither yes nor no";
+}
+
+const char *nd_replay_check_homa(const void *config)
+{
+	static const size_t bools[] = {
+		offsetof(struct nd_homa_config, window_dynamic),
+		offsetof(struct nd_homa_config, basic),
+		offsetof(struct nd_homa_config, own_cutoffs_first),
+		offsetof(struct nd_homa_config, at_least_once),
+		offsetof(struct nd_homa_config, one_way),
+		offsetof(struct nd_homa_config, unknown_resend),
+		offsetof(struct nd_homa_config, freeze_enabled),
+	};
+
+	return are_bools(config, bools, ND_ARRAY_SIZE(bools))
+		       ? NULL
+		       : "settings of Homa that say neither yes nor no";
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a recorded set-up must hold before any of it is believed: the structs are bytes of a
+ * file, and some of their values no program ever wrote. What cores and engines check of their
+ * settings themselves is theirs.
+ */
+#ifndef ND_HOST_REPLAY_CHECK_H
+#define ND_HOST_REPLAY_CHECK_H
+
+#include "host/recording.h"
+
+/* NULL, or what is wrong. */
+const char *nd_replay_check_setup(const struct nd_record_setup *setup);
+const char *nd_replay_check_port(const struct nd_record_port *port);
+const char *nd_replay_check_ndp(const void *config);
+const char *nd_replay_check_homa(const void *config);
+
+#endif
