@@ -131,6 +131,20 @@ TEST(nd_ndp_feedback_nack__with_pull_retransmits_at_once)
 	CHECK_STR(hand_next(), "DATA 100>2 #2 m0 2000+1000/4000 rtx");
 }
 
+/* R-NTP-16: ... and one without is not, whatever stands where the counter would be. */
+TEST(nd_ndp_feedback_nack__without_pull_releases_nothing)
+{
+	struct nd_packet nack = hand_packet(ND_NDP_NACK, 2, 100);
+
+	hand_start_default();
+	send_window(4000);
+	nack.ndp.pull = 1;
+	nack.ndp.sequence = 2;
+	hand_receive(&nack);
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_counters()->pulls_received, 0);
+}
+
 /* R-RTS-01, R-RTS-03: the truth table of pulls that are expected and packets still out. */
 TEST(nd_ndp_feedback_bounce__resends_only_when_nothing_else_will)
 {
@@ -171,17 +185,52 @@ TEST(nd_ndp_feedback_bounce__waits_for_a_pull_that_is_due)
 	CHECK_EQ(hand_counters()->bounces_resent, 0);
 }
 
-/* R-RTS-01: all answers' pulls have come and are used up: it must go by itself. */
-TEST(nd_ndp_feedback_bounce__goes_at_once_when_no_pull_is_due)
+/* R-RTS-01: a NACK's pull is expected as much as an ACK's. */
+TEST(nd_ndp_feedback_bounce__waits_for_the_pulls_of_nacks)
 {
 	hand_start_default();
-	send_window(5000);
-	for (uint32_t i = 0; i < 4; i++)
+	send_window(4000);
+	for (uint32_t i = 0; i < 3; i++)
+		hand_nack(2, 100, i);
+	hand_bounce(&window[3]);
+	CHECK_EQ(hand_drain(), 0);
+	CHECK_EQ(hand_counters()->bounces_resent, 0);
+}
+
+/* R-RTS-01: a pull that has come and is not used yet sends it; nothing else need. */
+TEST(nd_ndp_feedback_bounce__takes_a_pull_that_is_there)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = send_window(4000);
+	for (uint32_t i = 0; i < 3; i++)
 		hand_ack(2, 100, i);
-	hand_pull(2, 100, 4);
+	hand_pull(2, 100, 3);
+	hand_bounce(&window[3]);
+	CHECK_STR(hand_next(), "DATA 100>2 #3 m0 3000+1000/4000 last rtx");
+	CHECK_EQ(hand_counters()->bounces_resent, 0);
+	CHECK_EQ(hand_connection(id)->credit, 0);
+}
+
+/* R-RTS-01: all answers' pulls have come and are used up: one must go by itself. */
+TEST(nd_ndp_feedback_bounce__goes_at_once_when_no_pull_is_due)
+{
+	struct nd_packet last;
+
+	hand_start_default();
+	send_window(5000);
+	hand_ack(2, 100, 0);
+	hand_pull(2, 100, 1);
 	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/5000 last");
-	hand_bounce(&hand_last);
-	CHECK_STR(hand_next(), "DATA 100>2 #4 m0 4000+1000/5000 last rtx");
+	last = hand_last;
+	for (uint32_t i = 1; i < 4; i++)
+		hand_bounce(&window[i]);
+	CHECK_EQ(hand_drain(), 0);
+	hand_bounce(&last);
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+1000/5000 rtx");
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_counters()->bounces_resent, 1);
 }
 
 /* R-RTS-02, D10: ACKs are a third of the last 12 feedbacks: the path is odd, not the receiver. */
@@ -190,31 +239,61 @@ TEST(nd_ndp_feedback_bounce__asymmetric_network_resends_at_once)
 	for (uint32_t acks = 2; acks < 6; acks++) {
 		struct nd_ndp_config config = hand_defaults();
 
-		config.initial_window = 13;
+		config.initial_window = 14;
 		hand_start(&config, false);
 		hand_send(hand_connect(2), 20000);
-		for (uint32_t i = 0; i < 13; i++) {
+		for (uint32_t i = 0; i < 14; i++) {
 			hand_next();
 			window[i % 8] = hand_last;
 		}
-		for (uint32_t i = 0; i < 11 - acks; i++)
+		hand_ack(2, 100, 0); /* too long ago to count */
+		for (uint32_t i = 1; i < 12 - acks; i++)
 			hand_nack(2, 100, i);
-		for (uint32_t i = 11 - acks; i < 11; i++)
+		for (uint32_t i = 12 - acks; i < 12; i++)
 			hand_ack(2, 100, i);
 		/* The 12th feedback is this bounce. Another packet is out, and pulls are due. */
-		hand_bounce(&window[11 % 8]);
+		hand_bounce(&window[12 % 8]);
 		CHECK_EQ(hand_drain(), acks >= 4);
 	}
 }
 
-/* R-RTS-02: fewer feedbacks than the history say nothing. */
+/* R-RTS-02: ... so what it had goes on another path, whoever's turn it is. */
+TEST(nd_ndp_feedback_bounce__asymmetric_network_takes_another_path)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.paths = 2;
+	config.initial_window = 14;
+	config.score.scoreboard = false;
+	for (uint32_t peer = 2; peer < 12; peer++) {
+		hand_start(&config, false);
+		hand_send(hand_connect(peer), 14000);
+		for (uint32_t i = 0; i < 14; i++) {
+			hand_next();
+			window[i % 8] = hand_last;
+		}
+		for (uint32_t i = 0; i < 11; i++)
+			hand_ack(peer, 100, i);
+		hand_bounce(&window[12 % 8]);
+		CHECK(strstr(hand_next(), "#12 m0 12000+1000/14000 syn rtx") ||
+		      strstr(hand_line, "#12 m0 12000+1000/14000 rtx"));
+		CHECK(hand_last.path != window[12 % 8].path);
+	}
+}
+
+/* R-RTS-02: fewer feedbacks than the history say nothing, however good they are. */
 TEST(nd_ndp_feedback_bounce__needs_a_full_history)
 {
-	hand_start_default();
-	send_window(4000);
-	hand_ack(2, 100, 0);
-	hand_ack(2, 100, 1);
-	hand_bounce(&window[3]);
+	struct nd_ndp_config config = hand_defaults();
+
+	config.initial_window = 12;
+	hand_start(&config, false);
+	hand_send(hand_connect(2), 12000);
+	for (uint32_t i = 0; i < 12; i++)
+		hand_next();
+	for (uint32_t i = 0; i < 10; i++)
+		hand_ack(2, 100, i);
+	hand_bounce(&hand_last); /* the 11th */
 	CHECK_EQ(hand_drain(), 0);
 }
 

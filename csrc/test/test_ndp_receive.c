@@ -68,6 +68,26 @@ TEST(nd_ndp_control_pace__counts_and_spaces)
 	}
 }
 
+/* R-NRT-04: ACKs, NACKs and PULLs each take all paths, so that they may overtake each other. */
+TEST(nd_ndp_control_transmit__varies_the_path)
+{
+	uint32_t seen[ND_NDP_CLOSE + 1] = { 0 };
+
+	hand_start_default();
+	for (uint32_t i = 0; i < 40; i++) {
+		if (i % 3)
+			hand_arrive(2, 9, i, 90000);
+		else
+			hand_arrive_trimmed(2, 9, i, 90000);
+		hand_wait(ND_USEC);
+		while (hand_take(ND_CLASS_CONTROL)[0])
+			seen[hand_last.type] |= 1u << hand_last.path;
+	}
+	CHECK_EQ(seen[ND_NDP_ACK], 15);
+	CHECK_EQ(seen[ND_NDP_NACK], 15);
+	CHECK_EQ(seen[ND_NDP_PULL], 15);
+}
+
 /* R-NTP-09: peers share the pulls equally, whatever they have sent. */
 TEST(nd_ndp_control_pace__is_fair_to_peers)
 {
@@ -120,6 +140,24 @@ TEST(nd_ndp_receive__ack_carries_the_pull)
 	hand_arrive(2, 9, 2, 90000);
 	CHECK_STR(hand_next(), "ACK 9>2 #2 pull 3 reply");
 	CHECK_EQ(hand_counters()->pulls_carried, 2);
+}
+
+/* R-NTP-15: of two senders neither has its pulls out of turn, nor the other's. */
+TEST(nd_ndp_receive__ack_carries_no_pull_of_two_senders)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.ack_carries_pull = true;
+	hand_start(&config, false);
+	hand_arrive(2, 9, 0, 90000);
+	hand_arrive(2, 9, 1, 90000); /* its pull waits */
+	hand_drain();
+	hand_now += 5 * ND_USEC; /* ... and is due */
+	hand_arrive(4, 9, 0, 1000); /* whole: it has none */
+	hand_arrive(3, 9, 0, 90000);
+	CHECK_STR(hand_take(ND_CLASS_CONTROL), "ACK 9>4 #0 pull 0 reply");
+	CHECK_STR(hand_take(ND_CLASS_CONTROL), "ACK 9>3 #0 pull 0 reply");
+	CHECK_EQ(hand_counters()->pulls_carried, 1);
 }
 
 /* R-NTP-16: a NACK may carry it: retransmit now. */
@@ -280,8 +318,10 @@ TEST(nd_ndp_connection_accept__any_packet_in_any_order)
 			order[other] = swap;
 		}
 		for (uint32_t i = 0; i < 30; i++) {
-			if (nd_rng_below(&rng, 4) == 0)
-				hand_arrive_trimmed(2, 9, order[i], 29500);
+			if (nd_rng_below(&rng, 4) != 0)
+				continue;
+			hand_arrive_trimmed(2, 9, order[i], 29500);
+			CHECK_EQ(hand_usage().connections, 1);
 		}
 		for (uint32_t i = 0; i < 30; i++)
 			hand_arrive(2, 9, order[i], 29500);
@@ -381,6 +421,8 @@ TEST(nd_ndp_receive__replay_within_time_wait)
 	hand_drain();
 	CHECK_EQ(hand_event().kind, 255);
 	CHECK_EQ(hand_counters()->connections_accepted, 1);
+	hand_arrive(2, 9, 1, 2000); /* it never arrived, and does not now */
+	CHECK_STR(hand_next(), "");
 	/* R-NFR-02: after it (packets live less than one MSL) the id is free again. */
 	hand_wait(hand_config.time_wait_ns);
 	CHECK_EQ(hand_usage().remembered, 0);

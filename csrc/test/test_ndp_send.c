@@ -82,7 +82,8 @@ TEST(nd_ndp_send_transmit__resends_before_new_data)
 	CHECK_STR(hand_next(), "");
 }
 
-/* R-NTP-17, R-NTP-02 as a property: never more sent than IW plus pulls, however long it lasts. */
+/* R-NTP-17, R-NTP-02 as a property: never more sent than IW plus pulls, however long it lasts.
+ * R-NTP-03: each packet has the number after the one before. */
 TEST(nd_ndp_send_transmit__no_window_grows)
 {
 	uint32_t sent, pulls = 0;
@@ -96,7 +97,38 @@ TEST(nd_ndp_send_transmit__no_window_grows)
 		hand_pull(2, 100, ++pulls);
 		sent += hand_drain();
 		CHECK_EQ(sent, 4 + pulls);
+		CHECK_EQ(hand_last.ndp.sequence, sent - 1);
 	}
+}
+
+/* R-NTP-17: every train begins with the same window, whatever became of the ones before. */
+TEST(nd_ndp_send_begin_train__window_has_no_memory)
+{
+	uint32_t next = 0, pulls = 0;
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	for (uint32_t train = 0; train < 40; train++) {
+		hand_send(id, 6000);
+		CHECK_EQ(hand_drain(), 4);
+		if (train % 3 == 1)
+			hand_nack(2, 100, next);
+		if (train % 3 == 2)
+			hand_wait(hand_config.rto_initial_ns); /* all are lost */
+		pulls += 8;
+		hand_pull(2, 100, pulls);
+		hand_drain();
+		for (uint32_t end = next + 6; next < end; next++)
+			hand_ack(2, 100, next);
+		CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+		CHECK_EQ(hand_usage().messages, 0);
+	}
+	hand_send(id, 2000);
+	CHECK_EQ(hand_drain(), 2);
+	hand_nack(2, 100, next); /* the last that is heard before the next begins */
+	hand_send(id, 9000);
+	CHECK_EQ(hand_drain(), 2);
 }
 
 /* R-NTP-12: LAST ends a train; what follows is pushed, as much as the first window allows. */
@@ -354,6 +386,40 @@ TEST(nd_ndp_send_transmit__walks_the_paths)
 		seen |= 1u << hand_last.path;
 	}
 	CHECK_EQ(seen, 15);
+}
+
+/* The paths that a host takes to a peer: two rounds of 4, two bits each. */
+static uint32_t path_sequence(uint32_t self, uint32_t peer)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_packet packet;
+	uint32_t sequence = 0;
+
+	config.initial_window = 8;
+	hand_start(&config, false);
+	memset(hand, 0, nd_ndp_ops.bytes(&hand_config));
+	nd_ndp_ops.init(hand, &(struct nd_setup){ .seed = 1, .self = self,
+						  .config = &hand_config });
+	hand_send(hand_connect(peer), 8000);
+	for (uint32_t i = 0; i < 8; i++) {
+		CHECK(nd_ndp_ops.transmit(hand, &packet, ND_CLASS_DATA, hand_now));
+		sequence = sequence << 2 | packet.path;
+	}
+	return sequence;
+}
+
+/* R-NRT-03: under one seed each host has a permutation of its own to each peer. */
+TEST(nd_ndp_send_transmit__hosts_choose_paths_independently)
+{
+	uint32_t sequences[16], same = 0;
+
+	for (uint32_t i = 0; i < 16; i++)
+		sequences[i] = path_sequence(1 + i / 4, 10 + i % 4);
+	for (uint32_t i = 0; i < 16; i++)
+		for (uint32_t j = 0; j < i; j++)
+			same += sequences[i] == sequences[j];
+	CHECK(same <= 2); /* of 120 pairs; by chance one in 576 */
+	CHECK_EQ(path_sequence(1, 10), sequences[0]);
 }
 
 /* R-NRT-05: a path that was taken off the list carries nothing more. */

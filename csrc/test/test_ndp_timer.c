@@ -4,21 +4,46 @@
 
 #define RTO (4 * ND_MSEC) /* before a round trip was measured */
 
-/* R-NTP-14, R-NSB-03, R-NSB-04: lost: sent again at once on another path; the loss is counted. */
-TEST(find_losses__resends_on_another_path)
+/* R-NTP-14, R-NSB-03: lost: sent again when its time is up, not before; its path is told. */
+TEST(find_losses__resends_and_counts_the_loss)
 {
+	struct nd_paths *paths;
 	uint16_t path;
+	uint64_t id;
 
 	hand_start_default();
-	hand_send(hand_connect(2), 1000);
+	id = hand_connect(2);
+	hand_send(id, 1000);
 	hand_next();
 	path = hand_last.path;
 	hand_wait(RTO - 64);
 	CHECK_STR(hand_next(), "");
 	hand_wait(64);
 	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1000 syn last rtx");
-	CHECK(hand_last.path != path);
 	CHECK_EQ(hand_counters()->timeouts, 1);
+	paths = nd_ndp_peer_paths(hand, hand_connection(id)->peer);
+	CHECK_EQ(nd_paths_slots(paths)[path].losses, 1);
+}
+
+/* R-NTP-14, R-NSB-04: ... on another path, also where it would be that one's turn again. */
+TEST(find_losses__resends_on_another_path)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	config.paths = 2;
+	config.score.scoreboard = false;
+	for (uint32_t peer = 2; peer < 12; peer++) {
+		uint16_t path;
+
+		hand_start(&config, false);
+		hand_send(hand_connect(peer), 2000); /* a round; a new one begins with the resend */
+		CHECK(hand_next()[0] && hand_next()[0]);
+		path = hand_last.path;
+		hand_ack(peer, 100, 0);
+		hand_wait(RTO);
+		CHECK(strstr(hand_next(), "#1 m0 1000+1000/2000 last rtx"));
+		CHECK(hand_last.path != path);
+	}
 }
 
 /* R-NSB-03, R-NSB-04: a path that loses all is left to a rare try; what it lost takes another. */
@@ -84,7 +109,8 @@ TEST(find_losses__nacked_packets_are_not_lost)
 	CHECK_EQ(hand_drain(), 0);
 }
 
-/* Silence: one packet a time-out, with backoff; the rest has its credit when the peer is heard. */
+/* R-NTP-14: silence: one packet a time-out, with backoff; the rest has its credit when the peer is
+ * heard, and time-outs are as short as at first. */
 TEST(find_losses__asks_with_one_packet_and_backs_off)
 {
 	nd_ns sent[5];
@@ -104,6 +130,8 @@ TEST(find_losses__asks_with_one_packet_and_backs_off)
 		CHECK(sent[i] >= sent[i - 1] * 2 - 128 && sent[i] <= sent[i - 1] * 2 + 128);
 	hand_ack(2, 100, 0);
 	CHECK_EQ(hand_drain(), 3);
+	hand_wait(RTO);
+	CHECK_EQ(hand_drain(), 1);
 }
 
 /* The peer is gone: the error says in which state, and what got through. */

@@ -228,6 +228,64 @@ TEST(nd_pacer_dequeue__ticks_in_hardware_mode)
 	CHECK_EQ(collect(), 100);
 }
 
+/* A bucket that has just been emptied, in hardware mode, at a rate in bytes a second. */
+static void start_empty(uint64_t rate)
+{
+	config = nd_pacer_hardware();
+	config.associate_65536 = ND_PACER_ONE;
+	start();
+	nd_pacer_echo(&paced.pacer, 1, 0);
+	offer(1, 3000);
+	CHECK_EQ(collect(), 3000);
+	paced.pacer.limiters[0].rate = rate << 16;
+}
+
+/* R-PAC-3: the bucket is 3 KB deep. */
+TEST(nd_pacer_dequeue__bucket_holds_3000_bytes)
+{
+	start_empty(0);
+	start();
+	nd_pacer_echo(&paced.pacer, 1, 0);
+	offer(1, 1500);
+	offer(1, 1501);
+	CHECK_EQ(collect(), 1500);
+}
+
+/* R-PAC-3: no tick brings more than 2000 bytes, ... */
+TEST(nd_pacer_dequeue__ticks_bring_2000_bytes_at_most)
+{
+	start_empty(250000000); /* 4000 in 16 us */
+	offer(1, 2001);
+	paced.now = 16000;
+	CHECK_EQ(collect(), 0);
+	start_empty(250000000);
+	offer(1, 2000);
+	paced.now = 16000;
+	CHECK_EQ(collect(), 2000);
+}
+
+/* R-PAC-3: ... or less than one, ... */
+TEST(nd_pacer_dequeue__ticks_bring_a_byte_at_least)
+{
+	start_empty(0);
+	offer(1, 3);
+	paced.now = 47999;
+	CHECK_EQ(collect(), 0);
+	paced.now = 48000;
+	CHECK_EQ(collect(), 3);
+}
+
+/* R-PAC-3: ... and the rate between is the nearest step of 0.5 Mb/s, a byte in 16 us. */
+TEST(nd_pacer_dequeue__ticks_bring_whole_bytes)
+{
+	for (uint16_t more = 0; more < 2; more++) {
+		start_empty(93749 + more); /* one and a half, and a little less */
+		offer(1, 2);
+		paced.now = 16000;
+		CHECK_EQ(collect(), more ? 2 : 0);
+	}
+}
+
 /* R-PAC-3: the table holds 64 flows; the 65th is not paced until one times out. */
 TEST(nd_pacer_echo__refuses_flows_beyond_the_table)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Path permutation and scoreboard: even use, independence, outliers, repair, change of the list. */
 #include "test/harness.h"
+#include "transport/ndp.h"
 #include "transport/paths.h"
 
 #define LIMIT 64
@@ -24,6 +25,21 @@ static void set_up(uint32_t count)
 	config = defaults;
 	CHECK(nd_paths_bytes(LIMIT) <= sizeof(memory));
 	nd_paths_init(paths, LIMIT, count, nd_rng_make(1, 2));
+}
+
+/* R-NSB-06: what the authors chose is the default, and what these tests use. */
+TEST(nd_ndp_config_default__judges_as_the_authors_do)
+{
+	struct nd_paths_config score = nd_ndp_config_default(UINT64_C(10000000000), 9000).score;
+
+	CHECK_EQ(score.scoreboard, defaults.scoreboard);
+	CHECK_EQ(score.judge_feedbacks, defaults.judge_feedbacks);
+	CHECK_EQ(score.nack_percent, defaults.nack_percent);
+	CHECK_EQ(score.mean_percent, defaults.mean_percent);
+	CHECK_EQ(score.bounce_nacks, defaults.bounce_nacks);
+	CHECK_EQ(score.loss_min, defaults.loss_min);
+	CHECK_EQ(score.loss_percent, defaults.loss_percent);
+	CHECK_EQ(score.avoid_max, defaults.avoid_max);
 }
 
 static void audit(void)
@@ -136,6 +152,22 @@ static uint32_t share_of(uint16_t bad, uint32_t packets, uint32_t nack_percent)
 	return used * 1000 / packets;
 }
 
+/* Ends the round under way and begins another, in which verdicts have been given. */
+static void next_round(void)
+{
+	while (paths->at < paths->usable)
+		nd_paths_next(paths, &config, ND_PATH_NONE);
+	nd_paths_next(paths, &config, ND_PATH_NONE);
+}
+
+static void feed(uint16_t slot, uint32_t nacks, uint32_t acks)
+{
+	for (uint32_t i = 0; i < nacks; i++)
+		nd_paths_nacked(paths, &config, slot);
+	for (uint32_t i = 0; i < acks; i++)
+		nd_paths_acked(paths, &config, slot);
+}
+
 /* R-NSB-01, R-NSB-02, R-NSB-06: an outlier is left out for more and more rounds, not for good. */
 TEST(nd_paths_next__sets_nack_outliers_aside)
 {
@@ -173,6 +205,30 @@ TEST(nd_paths_next__judges_late_and_only_outliers)
 	CHECK(share_of(3, 8000, 20) >= 61);
 }
 
+/* R-NSB-06: NACK/ACK of 30 % is not above 30 %; one NACK more is. */
+TEST(nd_paths_next__judges_above_the_ratio)
+{
+	for (uint32_t nacks = 30; nacks <= 31; nacks++) {
+		set_up(2);
+		feed(0, nacks, 100);
+		feed(1, 0, 100);
+		next_round();
+		CHECK_EQ(nd_paths_slots(paths)[0].avoid, nacks - 30);
+	}
+}
+
+/* R-NSB-06: 1.25 times the mean is not above it. 50 of 100 are 0.5; 100 of 250 are 0.4. */
+TEST(nd_paths_next__judges_above_the_mean)
+{
+	for (uint32_t others = 49; others <= 50; others++) {
+		set_up(2);
+		feed(0, 50, 100);
+		feed(1, others, 150);
+		next_round();
+		CHECK_EQ(nd_paths_slots(paths)[0].avoid, 50 - others);
+	}
+}
+
 /* R-NSB-06: in a network where all are bad none stands out. */
 TEST(nd_paths_next__compares_with_the_mean)
 {
@@ -198,6 +254,28 @@ TEST(nd_paths_bounced__counts_threefold)
 	audit();
 }
 
+/* R-NSB-02, R-NSB-06: each bad try adds a round to those that are skipped, a bounce as a NACK. */
+TEST(nd_paths_bounced__is_a_bad_try)
+{
+	set_up(2);
+	feed(0, 90, 20);
+	feed(1, 0, 200);
+	next_round();
+	for (uint8_t avoid = 1; avoid < 4; avoid++) {
+		CHECK_EQ(nd_paths_slots(paths)[0].avoid, avoid);
+		CHECK_EQ(nd_paths_slots(paths)[0].skip, avoid);
+		while (nd_paths_slots(paths)[0].skip)
+			next_round();
+		nd_paths_bounced(paths, &config, 0);
+		next_round();
+	}
+	while (nd_paths_slots(paths)[0].skip)
+		next_round();
+	feed(0, 0, 1);
+	next_round();
+	CHECK_EQ(nd_paths_slots(paths)[0].avoid, 3); /* a good one takes one off */
+}
+
 /* R-NSB-03: two losses that stand out set a path aside at once, for as long as there is. */
 TEST(nd_paths_lost__sets_a_black_hole_aside)
 {
@@ -217,19 +295,46 @@ TEST(nd_paths_lost__sets_a_black_hole_aside)
 	audit();
 }
 
+/* R-NSB-03: one loss is bad luck, a second one of few packets is not. */
+TEST(nd_paths_lost__counts_from_the_second_on)
+{
+	set_up(2);
+	for (uint32_t i = 0; i < 10; i++)
+		nd_paths_acked(paths, &config, 1);
+	nd_paths_lost(paths, &config, 0);
+	next_round();
+	CHECK_EQ(nd_paths_slots(paths)[0].avoid, 0);
+	nd_paths_lost(paths, &config, 0);
+	next_round();
+	CHECK_EQ(nd_paths_slots(paths)[0].avoid, config.avoid_max);
+}
+
 /* R-NSB-05: when all are bad, all that are least bad are used. */
 TEST(nd_paths_next__never_excludes_all)
 {
+	uint32_t used[3] = { 0 };
+
 	set_up(3);
 	for (uint32_t i = 0; i < 3000; i++)
 		nd_paths_lost(paths, &config, nd_paths_next(paths, &config, ND_PATH_NONE));
 	audit();
+	while (paths->at < paths->usable)
+		nd_paths_next(paths, &config, ND_PATH_NONE);
 	for (uint32_t i = 0; i < 3; i++) {
-		nd_paths_slots(paths)[i].avoid = (uint8_t)(5 + i);
-		nd_paths_slots(paths)[i].skip = (uint8_t)(5 + i);
+		struct nd_path *path = &nd_paths_slots(paths)[i];
+
+		*path = (struct nd_path){ .id = path->id, .present = true, .avoid = 5,
+					  .skip = i < 2 ? 5 : 8 };
 	}
-	for (uint32_t i = 0; i < 100; i++)
-		CHECK(nd_paths_next(paths, &config, ND_PATH_NONE) < 3);
+	paths->losses = 0;
+	/* The first round takes one off each, and what is left of the least: 0, 0 and 3. */
+	for (uint32_t i = 0; i < 6; i++)
+		used[nd_paths_next(paths, &config, ND_PATH_NONE)]++;
+	CHECK(used[0] == 3 && used[1] == 3 && used[2] == 0);
+	for (uint32_t i = 0; i < 3; i++)
+		used[nd_paths_next(paths, &config, ND_PATH_NONE)]++;
+	CHECK(used[0] == 4 && used[1] == 4 && used[2] == 1);
+	audit();
 }
 
 /* R-NSB-07's switch: without the scoreboard feedback changes nothing. */

@@ -29,6 +29,10 @@ TEST(pfabric_enqueue__holds_24_full_packets)
 	for (uint32_t i = 0; i < 24; i++)
 		put(&bed, 1, 5, ND_KEPT);
 	put(&bed, 1, 5, ND_DROPPED);
+	/* 864 bytes of the 36,864 are left. */
+	CHECK_EQ(bed_put(&bed, make(&bed, 1, 5, 865)), ND_DROPPED);
+	CHECK_EQ(bed_put(&bed, make(&bed, 1, 5, 864)), ND_KEPT);
+	CHECK_EQ(bed.queue->bytes, 36864);
 	bed_audit(&bed);
 }
 

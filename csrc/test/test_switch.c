@@ -226,33 +226,61 @@ TEST(nd_switch_round__paces_and_makes_up_for_lost_time)
 	close_all();
 }
 
-/*
- * R-NSW-12: inputs are served in turn by bytes. One that brings 30 frames at once does not fill
- * the queue before the two of another, sent no later, are looked at.
- */
+static void send_many(unsigned from, uint8_t tag, uint32_t bytes, unsigned count)
+{
+	uint8_t frame[1000] = { [12] = 0x88, [13] = 0xb5, [14] = tag };
+
+	memcpy(frame, mac_of(3), 6);
+	memcpy(frame + 6, mac_of(from), 6);
+	for (unsigned i = 0; i < count; i++)
+		send_bytes(from, frame, bytes);
+}
+
+/* R-NSW-12: a full frame's bytes a turn, what is left of it is kept, and each round begins with
+ * another input. */
+TEST(nd_switch_round__inputs_take_turns_by_bytes)
+{
+	open_plain(false);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(3), 3), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		send_many(0, 'a', 1000, 4);
+		send_many(1, 'b', 500, 9);
+		nd_switch_round(sw, now);
+		CHECK_STR(arrived(3), i ? "abbbaabbbabbb" : "bbbabbbaabbba");
+		sw->turn = PORTS - 1; /* the next begins with port 0 */
+	}
+	close_all();
+}
+
+/* R-NSW-12: one that brings 30 frames at once does not fill the queue before the two of another,
+ * sent no later, are looked at, whoever is the first to be. */
 TEST(nd_switch_round__inputs_take_turns)
 {
 	struct nd_droptail_config eight = { .limit = { .packets = 8 } };
-	const char *got;
-	unsigned others = 0;
 
-	open_switch(false, 256);
-	for (unsigned i = 0; i < PORTS; i++)
-		add_port(i, &nd_droptail_ops, &eight, 1000000, NULL);
-	CHECK_EQ(nd_switch_set_address(sw, key_of(3), 3), 0);
-	for (uint32_t i = 0; i < 30; i++)
-		send_ndp(0, 3, i, 0);
-	send_plain(1, mac_of(3), 'b');
-	send_plain(2, mac_of(3), 'c');
-	nd_switch_round(sw, now);
-	for (unsigned i = 0; i < 100; i++, now += ND_MSEC) {
+	for (uint32_t turn = 0; turn < PORTS; turn++) {
+		const char *got;
+		unsigned others = 0;
+
+		open_switch(false, 256);
+		for (unsigned i = 0; i < PORTS; i++)
+			add_port(i, &nd_droptail_ops, &eight, 1000000, NULL);
+		CHECK_EQ(nd_switch_set_address(sw, key_of(3), 3), 0);
+		sw->turn = turn;
+		for (uint32_t i = 0; i < 30; i++)
+			send_ndp(0, 3, i, 0);
+		send_plain(1, mac_of(3), 'b');
+		send_plain(2, mac_of(3), 'c');
 		nd_switch_round(sw, now);
-		for (got = arrived(3); *got; got++)
-			others += *got == 'b' || *got == 'c';
+		for (unsigned i = 0; i < 100; i++, now += ND_MSEC) {
+			nd_switch_round(sw, now);
+			for (got = arrived(3); *got; got++)
+				others += *got == 'b' || *got == 'c';
+		}
+		CHECK_EQ(others, 2);
+		CHECK_EQ(sw->ports[3].counters.dropped_queue, 32 - 9);
+		close_all();
 	}
-	CHECK_EQ(others, 2);
-	CHECK_EQ(sw->ports[3].counters.dropped_queue, 32 - 9);
-	close_all();
 }
 
 /* A worker that was away finds the rings full; the link would have sent meanwhile, and does. */
