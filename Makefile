@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel docs test test-c test-sanitize test-python test-timed reproduce-quick \
+.PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed reproduce-quick \
 	demo swarm fuzz bench bench-check bench-calls bench-fast bench-kill bench-sim bench-netns \
 	lint clean
 
@@ -46,9 +46,21 @@ build-sanitize: $(VENV)/ready
 test-c: build-gcc build-clang ## C tests under gcc and clang
 	meson test -C build-gcc --print-errorlogs
 	meson test -C build-clang --print-errorlogs
-	ninja -C build-gcc csrc/bench_sim && ninja -C build-clang csrc/bench_sim
-	test "$$(build-gcc/csrc/bench_sim 4 9000 500 | grep -o 'hash=.*')" = \
-		"$$(build-clang/csrc/bench_sim 4 9000 500 | grep -o 'hash=.*')"
+	$(MAKE) test-trace
+
+TRACE_SOURCES = $(wildcard $(foreach part,base wire transport queue,csrc/$(part)/*.c)) \
+	$(filter-out csrc/sim/swarm%,$(wildcard csrc/sim/*.c)) csrc/test/run_trace.c
+TRACE_WAYS = gcc-O0 clang-O3
+
+build-trace/%: $(TRACE_SOURCES) $(wildcard csrc/*/*.h)
+	@mkdir -p build-trace
+	@echo "$@: $(words $(TRACE_SOURCES)) files"
+	@$(subst -, -,$*) -std=gnu17 -D_GNU_SOURCE -Icsrc -Icsrc/include -o $@ $(TRACE_SOURCES)
+
+test-trace: $(TRACE_WAYS:%=build-trace/%) ## Simulated runs are the same to the bit, however built
+	for way in $(TRACE_WAYS); do build-trace/$$way > build-trace/$$way.txt; done
+	diff $(TRACE_WAYS:%=build-trace/%.txt)
+	cat build-trace/gcc-O0.txt
 
 test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
