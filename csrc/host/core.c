@@ -97,14 +97,29 @@ int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 	return code;
 }
 
-static int check_config(const struct nd_stack_config *config, struct nd_error *error)
+static int check_ports(const struct nd_stack_config *config, struct nd_error *error)
 {
-	static const uint8_t none[16];
-	const char *why;
-
 	if (!config->port_count || config->port_count > ND_STACK_PORTS_MAX)
 		return nd_error_set(error, -EINVAL, "stack: %u ports; give 1 to %d",
 				    config->port_count, ND_STACK_PORTS_MAX);
+	for (uint32_t i = 0; i < config->port_count; i++)
+		if (config->ports[i].xdp.share)
+			return nd_error_set(error, -EINVAL,
+					    "stack: port %s is to share memory, but each port is "
+					    "opened again by itself when it has to be; leave xdp.share "
+					    "out",
+					    config->ports[i].name);
+	return 0;
+}
+
+static int check_config(const struct nd_stack_config *config, struct nd_error *error)
+{
+	static const uint8_t none[16];
+	int code = check_ports(config, error);
+	const char *why;
+
+	if (code < 0)
+		return code;
 	if (memcmp(config->address_v4, none, 16) == 0 && memcmp(config->address_v6, none, 16) == 0)
 		return nd_error_set(error, -EINVAL, "stack: it has no address; give IPv4, IPv6 or "
 						    "both");

@@ -217,15 +217,3 @@ const struct nd_port_counters *nd_port_counters(struct nd_port *port)
 	port->ops->refresh(port);
 	return &port->counters;
 }
-
-const char *nd_port_state_name(enum nd_port_state state)
-{
-	static const char *const names[] = {
-		[ND_PORT_UP] = "up",	     [ND_PORT_DOWN] = "down",
-		[ND_PORT_GONE] = "gone",     [ND_PORT_CHANGED] = "changed",
-		[ND_PORT_STUCK] = "stuck",
-	};
-
-	nd_assert((unsigned)state < ND_ARRAY_SIZE(names));
-	return names[state];
-}

@@ -230,6 +230,4 @@ const struct nd_port_counters *nd_port_counters(struct nd_port *port);
 /* The next data call may come from another thread; the caller orders the hand-over. */
 void nd_port_disown(struct nd_port *port);
 
-const char *nd_port_state_name(enum nd_port_state state);
-
 #endif

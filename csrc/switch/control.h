@@ -26,7 +26,7 @@ void nd_control_leave(struct nd_control *control);
 
 /* ---- ports ---- */
 
-/* Opens a port and adds it; may take two seconds, which the data path does not notice. Its index. */
+/* Opens a port and adds it; may take seconds, which the data path does not notice. Its index. */
 int nd_control_add_port(struct nd_control *control, const struct nd_port_config *opening,
 			const struct nd_switch_port_settings *settings, struct nd_error *error);
 

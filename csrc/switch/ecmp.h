@@ -42,7 +42,7 @@ int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *
 /* Takes a port's member out of use or back in; nothing when it is no member. */
 void nd_ecmp_set_live(struct nd_ecmp *group, uint16_t port, bool live);
 
-/* A port that is no more: it stays a member that is down, so that path digits keep their meaning. */
+/* A port that is no more stays a member that is down, so that path digits keep their meaning. */
 void nd_ecmp_forget(struct nd_ecmp *group, uint16_t port);
 
 /* PATH only: which digit of the path id this group reads; 1 unless set. */

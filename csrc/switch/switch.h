@@ -212,7 +212,10 @@ int nd_switch_prepare_settings(const struct nd_switch *sw, uint32_t index,
 struct nd_queue *nd_switch_apply_settings(struct nd_switch *sw,
 					  const struct nd_switch_change *change, nd_ns now);
 
-/* Takes a port out: what is queued is dropped, what leads there leads nowhere. Its port, to be closed, and its queue, to be freed. */
+/*
+ * Takes a port out: what is queued is dropped, what leads there leads nowhere. Its port, to be
+ * closed, and its queue, to be freed.
+ */
 struct nd_port *nd_switch_detach_port(struct nd_switch *sw, uint32_t index,
 				      struct nd_queue **queue);
 

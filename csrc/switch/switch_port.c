@@ -183,7 +183,8 @@ void nd_switch_insert_port(struct nd_switch *sw, const struct nd_switch_change *
 }
 
 /* Conservation counts a packet that moves from queue to queue once. */
-static void count_as_kept(struct nd_queue_counters *counters, const struct nd_queue_counters *before)
+static void count_as_kept(struct nd_queue_counters *counters,
+			  const struct nd_queue_counters *before)
 {
 	counters->enqueued_packets = before->enqueued_packets;
 	counters->enqueued_bytes = before->enqueued_bytes;

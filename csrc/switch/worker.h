@@ -4,8 +4,8 @@
  *
  * Control never locks the data path. A change is a call that the worker makes for the caller
  * between two rounds (nd_worker_call), so no switch needs a lock and every change is atomic to
- * packets. The worker never waits for a caller. The heartbeat counts rounds: a watchdog that sees it stand still knows that the data
- * path hangs, whatever the control plane does.
+ * packets. The worker never waits for a caller. The heartbeat counts rounds: a watchdog that sees
+ * it stand still knows that the data path hangs, whatever the control plane does.
  */
 #ifndef ND_SWITCH_WORKER_H
 #define ND_SWITCH_WORKER_H

@@ -469,6 +469,10 @@ TEST(nd_stack_open__explains_what_is_wrong)
 	CHECK(!nd_stack_open(&config, &error));
 	CHECK(strstr(error.text, "give 1 to 8"));
 	config = config_of("x", 0, false);
+	config.ports[0].xdp.share = (struct nd_port *)(void *)&config; /* nobody looks at it */
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "leave xdp.share out"));
+	config = config_of("x", 0, false);
 	config.no_ndp = config.no_homa = true;
 	CHECK(!nd_stack_open(&config, &error));
 	CHECK(strstr(error.text, "no protocol"));
