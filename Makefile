@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed reproduce-quick \
-	demo swarm fuzz bench bench-check bench-calls bench-fast bench-kill bench-sim bench-netns \
+	demo demo-docs swarm fuzz bench bench-check bench-calls bench-fast bench-kill bench-sim bench-netns \
 	lint clean
 
 VENV ?= .venv
@@ -78,6 +78,10 @@ reproduce-quick: dev ## The papers' experiments, a part of each that CI has time
 DEMO ?=
 demo: dev ## The product doing its main job on real packets, in under three minutes
 	$(BIN)/ndpstack demo $(DEMO)
+
+demo-docs: dev ## The demo in whole, and its tables into README and docs; wants a quiet machine
+	$(BIN)/ndpstack demo --strict --json --out build > build/demo.json
+	$(BIN)/python docs/_tools/make_demo.py build/demo.json
 
 SWARM_MINUTES ?= 1
 SWARM_PROTOCOL ?= both

@@ -45,13 +45,14 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UserError("the demo needs rich; install it with: pip install 'ndpstack[sim,cli]'")
     from rich.console import Console
 
-    from ndpstack.demo import Demo, demo_tables, what_is_lost, what_is_wrong, write_page
+    from ndpstack.demo import Demo, demo_tables, machine_of, what_is_lost, what_is_wrong, write_page
 
     console = Console(stderr=True)
     world = _world(arguments.on, console)
     demo = Demo(world, short=arguments.short)
     began = time.monotonic()
     done = _watched(demo, console)
+    seconds = round(time.monotonic() - began)
     lost, wrong = what_is_lost(done), what_is_wrong(done)
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
@@ -66,7 +67,15 @@ def execute(arguments: argparse.Namespace) -> int:
         }
         print(
             json.dumps(
-                {"on": world, "tables": rows, "lost": lost, "wrong": wrong, "page": str(page)},
+                {
+                    "on": world,
+                    "machine": machine_of(done),
+                    "seconds": seconds,
+                    "tables": rows,
+                    "lost": lost,
+                    "wrong": wrong,
+                    "page": str(page),
+                },
                 indent=1,
             )
         )
@@ -77,7 +86,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(f"lost: {item}")
         for item in wrong:
             print(f"outside its bounds: {item}")
-        print(f"done in {time.monotonic() - began:.0f} s; more in {page}")
+        print(f"done in {seconds} s; more in {page}")
     return Exit.FAILED if lost or (wrong and arguments.strict) else Exit.OK
 
 

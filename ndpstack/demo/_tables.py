@@ -122,6 +122,11 @@ def demo_tables(done: list[Done]) -> list[Table]:
     return [incast_table(done), rpc_table(done), *([failure] if failure else [])]
 
 
+def machine_of(done: list[Done]) -> str:
+    """What the demo was measured on."""
+    return by_key(done)["ndp"].run.conditions["machine"]
+
+
 def what_is_lost(done: list[Done]) -> list[str]:
     """Messages that did not arrive; none on any machine."""
     return [

@@ -199,20 +199,6 @@ def test_the_readmes_python_works() -> None:
     assert done.stdout == "hello\n", done.stderr
 
 
-def test_the_readmes_table_is_the_demos() -> None:
-    """Of what one run of `make demo` printed, the README shows a part."""
-    page = (ROOT / "docs" / "how-to" / "demo.md").read_text()
-    readme = (ROOT / "README.md").read_text()
-    rows = re.findall(r"^\| (\d+ [KM]B) \| (.*) \|$", readme, re.MULTILINE)
-    assert rows
-    for size, cells in rows:
-        (whole,) = re.findall(rf"^\| {size} \| (.*) \|$", page, re.MULTILINE)
-        printed = [float(cell.removesuffix(" ms")) for cell in whole.split(" | ")]
-        optimum, ndp, _, simulated, _, _, _, shallow = printed
-        shown = [float(cell) for cell in cells.split(" | ")]
-        assert shown == pytest.approx([optimum, ndp, simulated, shallow], abs=0.5)
-
-
 BUILT = {"configuration.md", "commands.md", "metrics.md", "control-api.md", "scenario.md", "api.md"}
 """Pages that the build writes."""
 
