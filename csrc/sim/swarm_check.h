@@ -26,6 +26,7 @@ struct nd_swarm_flow {
 	uint32_t next;    /* NDP: one past the highest sequence sent */
 	uint32_t acked;   /* NDP: sequences acknowledged, each counted once */
 	uint8_t *seen;    /* NDP: a bit for each of them */
+	uint32_t base;    /* NDP: all below were said to have arrived */
 	uint32_t pulled_since; /* NDP: pulls that came since then */
 	uint32_t train;        /* NDP: first number of the train under way */
 	uint32_t deferred;     /* NDP: of its window, until older packets are acknowledged */

@@ -116,6 +116,15 @@ static void note_ack(struct nd_swarm_flow *flow, uint32_t sequence)
 	}
 }
 
+/* An answer says of all below a number that they have arrived. */
+static void note_arrived(struct nd_swarm_flow *flow, uint32_t arrived)
+{
+	if (arrived > flow->next)
+		return;
+	for (; flow->base < arrived; flow->base++)
+		note_ack(flow, flow->base);
+}
+
 void nd_swarm_check_ndp_received(struct nd_swarm *swarm, uint32_t host,
 				 const struct nd_packet *packet)
 {
@@ -131,6 +140,8 @@ void nd_swarm_check_ndp_received(struct nd_swarm *swarm, uint32_t host,
 		return;
 	if (packet->type == ND_NDP_ACK)
 		note_ack(flow, packet->ndp.sequence);
+	if (packet->type == ND_NDP_ACK || packet->type == ND_NDP_NACK)
+		note_arrived(flow, packet->ndp.arrived);
 	more = pull ? nd_newer_u32(packet->ndp.pull, flow->pulled) : 0;
 	if (more > 0) {
 		flow->pulled = packet->ndp.pull;

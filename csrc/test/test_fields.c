@@ -68,7 +68,10 @@ static void check_ndp(const struct nd_packet *packet)
 		check("pull", 0, ndp->pull);
 	}
 	check("message_bytes", 0, ndp->message_bytes);
-	check("offset", 0, ndp->offset);
+	if (packet->type == ND_NDP_ACK || packet->type == ND_NDP_NACK)
+		check("arrived", 0, ndp->arrived);
+	else
+		check("offset", 0, ndp->offset);
 	check("message", 0, ndp->message);
 	check("path", 0, packet->path);
 	check("payload_bytes", 0, packet->payload_bytes);

@@ -46,6 +46,26 @@ TEST(find_losses__resends_on_another_path)
 	}
 }
 
+/* R-NTP-02, R-NTP-14: answers were lost, but not the pulls: no packet is paid for twice. */
+TEST(find_losses__gives_no_credit_for_what_was_pulled)
+{
+	uint32_t sent;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 60000);
+	CHECK_EQ(hand_drain(), 4);
+	hand_pull(2, 100, 3); /* the first three came, and their ACKs are lost */
+	CHECK_EQ(hand_drain(), 3);
+	hand_wait(RTO); /* ... and the four packets after them are lost as well */
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/60000 rtx");
+	CHECK_STR(hand_next(), "");
+	hand_ack(2, 100, 0);
+	sent = hand_drain();
+	CHECK_EQ(sent, 3); /* a window of 4: one was answered, whose pull will come */
+	hand_pull(2, 100, 4);
+	CHECK_EQ(hand_drain(), 1);
+}
+
 /* R-NSB-03, R-NSB-04: a path that loses all is left to a rare try; what it lost takes another. */
 TEST(find_losses__a_black_hole_is_left_out)
 {

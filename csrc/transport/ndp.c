@@ -24,7 +24,8 @@ static uint32_t connection_stride(const struct nd_ndp_config *config)
 
 static uint32_t window_stride(const struct nd_ndp_config *config)
 {
-	return config->window_packets * (uint32_t)sizeof(struct nd_ndp_sent);
+	return config->window_packets * (uint32_t)sizeof(struct nd_ndp_sent) +
+	       config->window_packets / 8;
 }
 
 static size_t take(size_t *at, size_t bytes)

@@ -110,7 +110,7 @@ enum nd_ndp_state {
 	X(pulls_received, "Pulls received that released a packet.") \
 	X(pulls_stale, "PULL packets received with a counter already seen.") \
 	X(pulls_unused, "Pulls received with nothing to send.") \
-	X(pulls_excessive, "Pulls ignored because they exceeded the window.") \
+	X(pulls_excessive, "Pulls ignored because no packet can have earned them.") \
 	X(feedback_stale, "ACK and NACK packets about no packet in flight.") \
 	X(closes_received, "CLOSE packets received for a known connection.") \
 	X(bounces_received, "Own headers that a switch returned.") \

@@ -24,27 +24,29 @@ static const char *audit_pools(const struct nd_ndp *ndp)
 static const char *audit_window(const struct nd_ndp *ndp,
 				const struct nd_ndp_connection *connection)
 {
-	const struct nd_ndp_sent *ring;
+	const uint64_t *waiting;
 	uint32_t counts[3] = { 0 };
 	uint32_t listed = 0;
 
 	REQUIRE(connection->next - connection->base <= ndp->config.window_packets,
 		"more packets are on the wire than window_packets");
+	REQUIRE(connection->due >= -(int32_t)nd_min_u32(connection->flying,
+							ndp->config.initial_window),
+		"more pulls were taken than packets can have earned");
 	if (connection->window == ND_NONE) {
 		REQUIRE(connection->next == connection->base, "packets are on the wire unseen");
 		REQUIRE(connection->flying == 0 && connection->waiting == 0,
 			"packets are counted and there is no window");
 		return NULL;
 	}
-	ring = nd_pool_at(&ndp->windows, connection->window);
+	waiting = nd_ndp_waiting(ndp, connection);
 	for (uint32_t s = connection->base; s != connection->next; s++)
 		counts[nd_ndp_sent_at(ndp, connection, s)->state]++;
 	REQUIRE(counts[ND_NDP_FLYING] == connection->flying, "flying is miscounted");
 	REQUIRE(counts[ND_NDP_WAITING] == connection->waiting, "waiting is miscounted");
-	for (uint32_t i = connection->resend_head;
-	     i != ND_NDP_SLOT_NONE && listed <= ndp->config.window_packets; i = ring[i].next)
-		listed++;
-	REQUIRE(listed == connection->waiting, "the list of packets to send again is broken");
+	for (uint32_t i = 0; i < ndp->config.window_packets / 64; i++)
+		listed += (uint32_t)__builtin_popcountll(waiting[i]);
+	REQUIRE(listed == connection->waiting, "the packets to send again are miscounted");
 	return NULL;
 }
 

@@ -39,7 +39,6 @@ static void init_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 	memset(connection, 0, sizeof(*connection) + ndp->config.window_packets / 8);
 	connection->generation = next_generation(ndp);
 	connection->window = ND_NONE;
-	connection->resend_head = connection->resend_tail = ND_NDP_SLOT_NONE;
 	connection->fin = connection->peer_fin = ND_NONE;
 	connection->messages_head = connection->messages_tail = ND_NONE;
 	connection->sending = ND_NONE;

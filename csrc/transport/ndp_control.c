@@ -28,6 +28,7 @@ static void push_own(struct nd_ndp *ndp, const struct nd_ndp_connection *connect
 		.connection = connection->id,
 		.sequence = sequence,
 		.pull = connection->pulled,
+		.arrived = connection->arrived,
 		.flow = connection->flow,
 		.type = type,
 		.flags = connection->accepted ? ND_NDP_FLAG_REPLY : 0,
@@ -104,9 +105,11 @@ bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
 	packet->path = nd_ndp_peer_control_path(ndp, control->peer);
 	packet->ndp.sequence = control->sequence;
 	packet->ndp.pull = control->pull;
-	/* The counter is cumulative, so every answer repairs the pulls that were lost before it. */
-	if (control->type == ND_NDP_ACK || control->type == ND_NDP_NACK)
+	/* Both are cumulative, so every answer repairs the pulls and ACKs that were lost before it. */
+	if (control->type == ND_NDP_ACK || control->type == ND_NDP_NACK) {
 		packet->flags |= ND_NDP_FLAG_PULL;
+		packet->ndp.arrived = control->arrived;
+	}
 	count(ndp, control->type);
 	return true;
 }

@@ -35,7 +35,6 @@ static void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	connection->progress = now;
 	connection->credit = (uint16_t)(connection->credit + connection->owed);
 	connection->owed = 0;
-	connection->expected++;
 	remember(connection, ack);
 }
 
@@ -54,9 +53,23 @@ static void settle(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 		nd_ndp_send_schedule(ndp, connection);
 }
 
+/*
+ * Pulls that may still come. Each packet earns one. What the network doubled earns more, and so does
+ * a packet whose answer was lost and that goes again: each would stay under way for ever. So no more
+ * pulls are taken ahead of their answers than a window has packets.
+ */
+static uint32_t pulls_earned(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	int32_t unanswered = (int32_t)nd_min_u32(connection->flying, ndp->config.initial_window);
+
+	nd_assert(unanswered + connection->due >= 0);
+	return (uint32_t)(unanswered + connection->due);
+}
+
 static void take_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t counter)
 {
 	uint32_t count = counter - connection->pull_seen;
+	uint32_t earned;
 
 	if (count == 0 || count > PULL_JUMP_MAX) {
 		ndp->counters.pulls_excessive += (int32_t)count > PULL_JUMP_MAX;
@@ -64,11 +77,12 @@ static void take_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, 
 	}
 	connection->pull_seen = counter;
 	connection->progress = ndp->clock;
-	connection->expected = (uint16_t)(connection->expected -
-					  nd_min_u32(connection->expected, count));
-	ndp->counters.pulls_received += count;
-	connection->credit = (uint16_t)nd_min_u32(connection->credit + count,
-						  ndp->config.window_packets);
+	earned = nd_min_u32(count, pulls_earned(ndp, connection));
+	earned = nd_min_u32(earned, ndp->config.window_packets - connection->credit);
+	ndp->counters.pulls_received += earned;
+	ndp->counters.pulls_excessive += count - earned;
+	connection->due -= (int32_t)earned;
+	connection->credit = (uint16_t)(connection->credit + earned);
 }
 
 void nd_ndp_feedback_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
@@ -96,12 +110,10 @@ static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	if (paths && sent->path != ND_PATH_NONE)
 		nd_paths_acked(paths, &ndp->config.score, sent->path);
 	if (sent->state == ND_NDP_WAITING) {
-		/* It was not lost: its own pull comes, and the credit in its place goes back. */
-		nd_ndp_send_not_again(ndp, connection, sent);
-		if (connection->credit)
-			connection->credit--;
+		nd_ndp_send_not_again(ndp, connection, sequence); /* it was late, not lost */
 	} else {
 		connection->flying--;
+		connection->due++;
 	}
 	sent->state = ND_NDP_ACKED;
 	if (connection->deferred && (int32_t)(sequence - connection->train) < 0)
@@ -110,6 +122,17 @@ static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		nd_ndp_message_acked(ndp, nd_ndp_message_at(ndp, sent->message), sent->offset);
 	if (sequence == connection->base)
 		advance(ndp, connection);
+}
+
+/* The ACKs of all below arrived that were lost, or are late. */
+static void repair_acks(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t arrived,
+			nd_ns now)
+{
+	if (arrived - connection->base > connection->next - connection->base)
+		return; /* old, or of nothing that we sent */
+	while (connection->base != arrived)
+		on_acked(ndp, connection,
+			 nd_ndp_sent_at(ndp, connection, connection->base), connection->base, now);
 }
 
 void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
@@ -123,6 +146,7 @@ void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connectio
 		on_acked(ndp, connection, sent, sequence, now);
 	else
 		ndp->counters.feedback_stale++;
+	repair_acks(ndp, connection, packet->ndp.arrived, now);
 	if (packet->flags & ND_NDP_FLAG_PULL)
 		take_pull(ndp, connection, packet->ndp.pull);
 	settle(ndp, connection);
@@ -141,10 +165,12 @@ void nd_ndp_feedback_nack(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		answered(ndp, connection, sent, false, now);
 		if (paths && sent->path != ND_PATH_NONE)
 			nd_paths_nacked(paths, &ndp->config.score, sent->path);
-		nd_ndp_send_again(ndp, connection, sent);
+		nd_ndp_send_again(ndp, connection, sent, packet->ndp.sequence);
+		connection->due++;
 	} else {
 		ndp->counters.feedback_stale++;
 	}
+	repair_acks(ndp, connection, packet->ndp.arrived, now);
 	if (packet->flags & ND_NDP_FLAG_PULL)
 		take_pull(ndp, connection, packet->ndp.pull);
 	settle(ndp, connection);
@@ -175,9 +201,10 @@ void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 	if (paths && sent->path != ND_PATH_NONE)
 		nd_paths_bounced(paths, &ndp->config.score, sent->path);
 	remember(connection, false);
-	nd_ndp_send_again(ndp, connection, sent);
+	nd_ndp_send_again(ndp, connection, sent, packet->ndp.sequence);
+	connection->due += connection->due + connection->flying < 0; /* it earns no pull */
 	/* R-RTS-01: no packet is left whose answer would bring a pull, and no answer's pull is due. */
-	no_pull_expected = connection->flying == 0 && connection->expected == 0 &&
+	no_pull_expected = connection->flying == 0 && connection->due <= 0 &&
 			   connection->credit == 0;
 	if (no_pull_expected || mostly_acked(ndp, connection)) {
 		connection->credit++;

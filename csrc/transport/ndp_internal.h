@@ -11,7 +11,10 @@
  *    so sequence and offset of a message's packets lie on a line; the received-bitmap of the
  *    packet window is therefore all that exactly-once needs, and no message has a bitmap.
  * 2. State per sent packet (16 bytes) lives in a ring that a connection holds only while packets
- *    are on the wire. The receiver's bitmap is part of the connection.
+ *    are on the wire. The receiver's bitmap is part of the connection. What waits to be sent again
+ *    is a bitmap behind the ring, and the oldest goes first: were it the one that has waited
+ *    longest, packets that the receiver has no memory for would go round and round before those
+ *    of the message that has it.
  * 3. One timer per connection, set lazily: sending never moves a timer that is early enough, and
  *    when it fires the handler looks what is due. In steady state that is once per RTO.
  * 4. Credit (pulls not yet used) is a count, push (first window) another. A packet taken for lost
@@ -52,7 +55,6 @@ struct nd_ndp_sent {
 	uint32_t stamp;   /* when it was sent, in 64 ns */
 	uint16_t message; /* in the pool, or ND_NDP_SLOT_NONE for an empty packet */
 	uint16_t path;    /* slot of its path */
-	uint16_t next;    /* WAITING: ring index of the next to be sent again */
 	uint8_t state;    /* enum nd_ndp_sent_state */
 	uint8_t tries;    /* times sent, saturating */
 };
@@ -132,9 +134,9 @@ struct nd_ndp_connection {
 	uint16_t credit;     /* pulls received and not used */
 	uint16_t push;       /* packets that may go without a pull */
 	uint16_t deferred;   /* of the first window: pushed as the train before is acknowledged */
-	uint16_t expected;   /* ACKs and NACKs whose pull has not come */
 	uint16_t owed;       /* packets lost in silence: credit when the peer is heard again */
-	uint16_t resend_head, resend_tail; /* WAITING packets in order */
+	int32_t due;         /* answers (ACK, NACK) whose pull has not come; below 0: pulls whose
+			      * answer has not */
 	uint32_t history;    /* last feedbacks, newest in bit 0, ACK = 1 */
 	uint8_t history_count;
 	uint8_t backoff;     /* time-outs in a row without any feedback */
@@ -147,7 +149,6 @@ struct nd_ndp_connection {
 	bool solicit_due;    /* a header is to be sent in place of a packet */
 	uint8_t list;        /* enum nd_ndp_list */
 	bool blocked;        /* waits for receive memory */
-	bool blocked_single; /* ... for a message of one packet */
 	uint32_t train;      /* first sequence of the train under way */
 	uint32_t syn_end;    /* sequences below belong to the first window */
 	uint32_t fin;        /* own FIN's sequence, ND_NONE before it is sent */
@@ -219,6 +220,7 @@ struct nd_ndp_control {
 	uint32_t connection;
 	uint32_t sequence;
 	uint32_t pull;
+	uint32_t arrived;
 	uint16_t flow;
 	uint8_t type;
 	uint8_t flags;
@@ -295,6 +297,15 @@ static inline struct nd_ndp_sent *nd_ndp_sent_at(const struct nd_ndp *ndp,
 	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
 
 	return &ring[sequence & (ndp->config.window_packets - 1)];
+}
+
+/* Bit i: the packet at index i of the connection's ring is WAITING. */
+static inline uint64_t *nd_ndp_waiting(const struct nd_ndp *ndp,
+				       const struct nd_ndp_connection *connection)
+{
+	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
+
+	return (uint64_t *)(ring + ndp->config.window_packets);
 }
 
 static inline uint64_t *nd_ndp_bitmap(struct nd_ndp_connection *connection)
@@ -453,12 +464,12 @@ void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 /* Takes it out of the list it is in. */
 void nd_ndp_send_unlist(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now);
-/* Moves a packet in flight to the end of those to be sent again. */
+/* Puts a packet in flight among those to be sent again. */
 void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		       struct nd_ndp_sent *sent);
+		       struct nd_ndp_sent *sent, uint32_t sequence);
 /* Takes a packet out of those to be sent again. */
 void nd_ndp_send_not_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			   struct nd_ndp_sent *sent);
+			   uint32_t sequence);
 bool nd_ndp_send_can(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection);
 /* True when nothing can happen unless the peer sends a pull. */
 static inline bool nd_ndp_is_stalled(const struct nd_ndp_connection *connection)

@@ -12,8 +12,8 @@
  *    of the connection has begun, or that one would starve for the credit.
  * 3. Messages of several packets begin in the order of their numbers, which is the order they are
  *    sent in. So whatever has begun has been sent once, and the peer, who resends before it sends
- *    anew, cannot spend all pulls on messages that wait for the memory of one that cannot end.
- *    Messages of one packet end as they begin, and may overtake.
+ *    anew and the oldest first, cannot spend all pulls on messages that wait for the memory of one
+ *    that cannot end. A message that came whole in one packet ends as it begins, and may overtake.
  */
 #include "transport/ndp_internal.h"
 
@@ -63,7 +63,7 @@ static bool is_in_order(const struct nd_ndp_connection *connection, uint64_t num
 /* ---- connections that wait for memory ---- */
 
 static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			  uint64_t number, uint32_t bytes, bool single)
+			  uint64_t number, uint32_t bytes)
 {
 	uint32_t slot = connection->slot;
 	uint32_t *head = &ndp->blocked[connection->app % ND_NDP_BLOCKED_BUCKETS];
@@ -73,7 +73,6 @@ static void enter_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		return;
 	connection->blocked_number = number;
 	connection->blocked_bytes = bytes;
-	connection->blocked_single = single;
 	if (connection->blocked)
 		return;
 	connection->blocked = true;
@@ -103,11 +102,11 @@ void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection 
 /* ---- records ---- */
 
 /*
- * A record and memory for a message: 0, -EINPROGRESS (not its turn), -EAGAIN (too many unreleased),
- * -ENOBUFS, -ENOMEM.
+ * A record and memory for a message, out of turn when it is there as a whole: 0, -EINPROGRESS (not
+ * its turn), -EAGAIN (too many unreleased), -ENOBUFS, -ENOMEM.
  */
 static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			uint64_t number, uint32_t bytes, bool single,
+			uint64_t number, uint32_t bytes, bool whole,
 			struct nd_ndp_incoming **out)
 {
 	struct nd_ndp_incoming *incoming;
@@ -116,7 +115,7 @@ static int open_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 
 	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW)
 		return -EAGAIN;
-	if (!single && !is_in_order(connection, number))
+	if (!whole && !is_in_order(connection, number))
 		return -EINPROGRESS;
 	index = nd_pool_get(&ndp->incoming);
 	if (index == ND_NONE) {
@@ -288,7 +287,7 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 {
 	struct nd_ndp_incoming *incoming;
 	uint64_t number;
-	bool single;
+	bool whole;
 	int rc;
 
 	if (packet->flags & ND_NDP_FLAG_VOID) {
@@ -313,11 +312,12 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 		ndp->counters.bad_message++; /* whole already: no new sequence can be part of it */
 		return ND_NDP_REFUSED;
 	}
-	single = packet->payload_bytes == packet->ndp.message_bytes;
-	rc = open_message(ndp, connection, number, packet->ndp.message_bytes, single, &incoming);
+	whole = packet->payload_bytes == packet->ndp.message_bytes &&
+		!((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes);
+	rc = open_message(ndp, connection, number, packet->ndp.message_bytes, whole, &incoming);
 	if (rc) {
 		if (rc != -EINPROGRESS)
-			enter_blocked(ndp, connection, number, packet->ndp.message_bytes, single);
+			enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
 		return ND_NDP_NO_ROOM;
 	}
 	if (connection->blocked && connection->blocked_number == number)
@@ -390,8 +390,7 @@ void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app)
 			rc = 0;
 		else if (nd_ndp_is_live(connection))
 			rc = open_message(ndp, connection, connection->blocked_number,
-					  connection->blocked_bytes, connection->blocked_single,
-					  &incoming);
+					  connection->blocked_bytes, false, &incoming);
 		if (rc == 0)
 			restore_credit(ndp, connection);
 		else if (rc != -EAGAIN && rc != -EINPROGRESS)

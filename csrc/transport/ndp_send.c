@@ -101,6 +101,7 @@ void nd_ndp_send_schedule(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 			connection->list = ND_NDP_STARVED;
 			return;
 		}
+		memset(nd_ndp_waiting(ndp, connection), 0, ndp->config.window_packets / 8);
 	}
 	make_ready(ndp, connection);
 }
@@ -125,6 +126,9 @@ void nd_ndp_send_begin_train(const struct nd_ndp *ndp, struct nd_ndp_connection 
 		connection->syn_end = nd_min_u32(connection->syn_end, connection->next);
 	connection->push = (uint16_t)(used < window ? window - used : 0);
 	connection->deferred = (uint16_t)(window - connection->push);
+	/* The pulls for what has arrived will not come: the peer wants nothing but what waits. */
+	if (connection->due > connection->waiting)
+		connection->due = connection->waiting;
 	connection->train = connection->next;
 }
 
@@ -138,40 +142,47 @@ void nd_ndp_send_continue_train(const struct nd_ndp *ndp, struct nd_ndp_connecti
 
 /* ---- packets to be sent again ---- */
 
-void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		       struct nd_ndp_sent *sent)
+static void flip_waiting(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			 uint32_t sequence)
 {
-	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
-	uint16_t index = (uint16_t)(sent - ring);
+	uint32_t bit = sequence & (ndp->config.window_packets - 1);
 
+	nd_ndp_waiting(ndp, connection)[bit / 64] ^= UINT64_C(1) << (bit % 64);
+}
+
+/* The sequence of the oldest packet that waits; there is one. */
+static uint32_t oldest_waiting(const struct nd_ndp *ndp,
+			       const struct nd_ndp_connection *connection)
+{
+	const uint64_t *waiting = nd_ndp_waiting(ndp, connection);
+	uint32_t mask = ndp->config.window_packets - 1;
+	uint32_t first = connection->base & mask;
+	uint32_t at = first / 64;
+	uint64_t word = waiting[at] & (UINT64_MAX << (first % 64));
+
+	nd_assert(connection->waiting != 0);
+	/* Comes back to the word that it began with, whose low bits are the newest packets. */
+	while (word == 0) {
+		at = (at + 1) & (mask / 64);
+		word = waiting[at];
+	}
+	return connection->base + ((at * 64 + (uint32_t)__builtin_ctzll(word) - first) & mask);
+}
+
+void nd_ndp_send_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		       struct nd_ndp_sent *sent, uint32_t sequence)
+{
 	nd_assert(sent->state == ND_NDP_FLYING);
 	sent->state = ND_NDP_WAITING;
-	sent->next = ND_NDP_SLOT_NONE;
-	if (connection->resend_tail == ND_NDP_SLOT_NONE)
-		connection->resend_head = index;
-	else
-		ring[connection->resend_tail].next = index;
-	connection->resend_tail = index;
+	flip_waiting(ndp, connection, sequence);
 	connection->flying--;
 	connection->waiting++;
 }
 
-/* Rare: the acknowledgement of a packet that was taken for lost. */
 void nd_ndp_send_not_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			   struct nd_ndp_sent *sent)
+			   uint32_t sequence)
 {
-	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
-	uint16_t index = (uint16_t)(sent - ring);
-	uint16_t previous = ND_NDP_SLOT_NONE;
-
-	for (uint16_t i = connection->resend_head; i != index; i = ring[i].next)
-		previous = i;
-	if (previous == ND_NDP_SLOT_NONE)
-		connection->resend_head = sent->next;
-	else
-		ring[previous].next = sent->next;
-	if (connection->resend_tail == index)
-		connection->resend_tail = previous;
+	flip_waiting(ndp, connection, sequence);
 	connection->waiting--;
 }
 
@@ -283,15 +294,9 @@ static void took_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		   struct nd_packet *packet, nd_ns now)
 {
-	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
-	uint32_t mask = ndp->config.window_packets - 1;
-	uint32_t index = connection->resend_head;
-	struct nd_ndp_sent *sent = &ring[index];
-	uint32_t sequence = connection->base + ((index - connection->base) & mask);
+	uint32_t sequence = oldest_waiting(ndp, connection);
+	struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, sequence);
 
-	connection->resend_head = sent->next;
-	if (sent->next == ND_NDP_SLOT_NONE)
-		connection->resend_tail = ND_NDP_SLOT_NONE;
 	connection->credit--;
 	connection->solicit_due = false;
 	fill(ndp, connection, sequence, sent, packet, now);
@@ -300,7 +305,7 @@ static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		fill_syn(connection, packet);
 	choose_path(ndp, connection, sent, sent->path, packet);
 	took_off(ndp, connection, sent, now);
-	connection->waiting--;
+	nd_ndp_send_not_again(ndp, connection, sequence);
 	ndp->counters.data_resent++;
 }
 
@@ -308,19 +313,17 @@ static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 static void solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		    struct nd_packet *packet, nd_ns now)
 {
-	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
-	uint32_t mask = ndp->config.window_packets - 1;
-	uint32_t index = connection->resend_head;
-	uint32_t sequence = connection->base + ((index - connection->base) & mask);
+	uint32_t sequence = oldest_waiting(ndp, connection);
 
 	connection->solicit_due = false;
-	fill(ndp, connection, sequence, &ring[index], packet, now);
+	fill(ndp, connection, sequence, nd_ndp_sent_at(ndp, connection, sequence), packet, now);
 	packet->flags |= ND_NDP_FLAG_RTX;
 	if (!connection->heard && sequence < connection->syn_end)
 		fill_syn(connection, packet);
 	packet->path = nd_ndp_peer_control_path(ndp, connection->peer);
 	if (packet->payload_bytes)
 		nd_packet_trim(packet);
+	connection->due++;
 	ndp->counters.solicits_sent++;
 }
 

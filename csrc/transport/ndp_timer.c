@@ -19,29 +19,37 @@ static nd_ns stamp_age(const struct nd_ndp_sent *sent, nd_ns now)
 /* ---- losses ---- */
 
 static void take_for_lost(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			  struct nd_ndp_sent *sent)
+			  struct nd_ndp_sent *sent, uint32_t sequence)
 {
 	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
 
 	if (paths && sent->path != ND_PATH_NONE)
 		nd_paths_lost(paths, &ndp->config.score, sent->path);
-	nd_ndp_send_again(ndp, connection, sent);
+	nd_ndp_send_again(ndp, connection, sent, sequence);
 	ndp->counters.timeouts++;
 }
 
 /*
  * One of the lost packets goes out again at once and asks for the peer; the others are owed their
  * credit, which comes with the next sign of it: a network that is down is not filled with
- * retransmissions. A peer that was never heard is soon asked by a header alone, which passes where
- * the MTU is too small for the packet.
+ * retransmissions. Where pulls have come ahead of their answers, it was the answers that were lost:
+ * credit for those packets would make two of each. A peer that was never heard is soon asked by a
+ * header alone, which passes where the MTU is too small for the packet.
  */
 static void ask_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t lost)
 {
 	bool alone = !connection->heard && connection->backoff >= ND_NDP_UNPASSED_LOSSES;
+	uint32_t early = connection->due < 0 ? (uint32_t)-connection->due : 0;
+	uint32_t pulled = nd_min_u32(lost, early);
 
-	connection->solicit_due |= alone;
-	connection->credit = (uint16_t)(connection->credit + !alone);
-	connection->owed = (uint16_t)(connection->owed + lost - !alone);
+	connection->due += (int32_t)pulled;
+	connection->owed = (uint16_t)(connection->owed + lost - pulled);
+	if (alone) {
+		connection->solicit_due = true;
+	} else if (connection->credit == 0 && connection->owed) {
+		connection->credit++;
+		connection->owed--;
+	}
 	if (connection->backoff < UINT8_MAX)
 		connection->backoff++;
 	nd_ndp_send_schedule(ndp, connection);
@@ -67,7 +75,7 @@ static nd_ns find_losses(struct nd_ndp *ndp, struct nd_ndp_connection *connectio
 			continue;
 		age = stamp_age(sent, now);
 		if (age >= rto) {
-			take_for_lost(ndp, connection, sent);
+			take_for_lost(ndp, connection, sent, s);
 			lost++;
 		} else {
 			oldest = nd_max_u64(oldest, age);

@@ -9,6 +9,7 @@
 #define NDP_TYPE(type) (1u << (type))
 #define NDP_ALL 0x3eu
 #define NDP_PULL_TYPES (NDP_TYPE(ND_NDP_ACK) | NDP_TYPE(ND_NDP_NACK) | NDP_TYPE(ND_NDP_PULL))
+#define NDP_ANSWER_TYPES (NDP_TYPE(ND_NDP_ACK) | NDP_TYPE(ND_NDP_NACK))
 #define HOMA_TYPE(type) (1u << ((type) - ND_HOMA_DATA))
 #define HOMA_ALL 0x1ffu
 
@@ -50,7 +51,10 @@ const struct nd_field nd_fields[] = {
 	NDP(NDP_TYPE(ND_NDP_DATA), "base", 14, 0, 16, DECIMAL,
 	    "Oldest number not acknowledged, modulo 2^16."),
 	NDP(NDP_ALL, "message_bytes", 16, 0, 32, DECIMAL, "Length of the whole message."),
-	NDP(NDP_ALL, "offset", 20, 0, 32, DECIMAL, "Of the payload's first byte in the message."),
+	NDP(NDP_ALL & ~NDP_ANSWER_TYPES, "offset", 20, 0, 32, DECIMAL,
+	    "Of the payload's first byte in the message."),
+	NDP(NDP_ANSWER_TYPES, "arrived", 20, 0, 32, DECIMAL,
+	    "All packets with lower numbers have arrived."),
 	NDP(NDP_ALL, "message", 24, 0, 16, DECIMAL, "Message number on the connection."),
 	NDP(NDP_ALL, "path", 26, 0, 16, DECIMAL, "Path that the sender chose."),
 	NDP(NDP_ALL, "payload_bytes", 28, 0, 16, DECIMAL, "Payload that was sent, cut or not."),

@@ -80,7 +80,10 @@ struct nd_ndp_header {
 	};
 	uint32_t sequence;   /* DATA: packet number on the connection from 0; ACK, NACK: the
 			      * number answered. The offset from the first packet is the number. */
-	uint32_t offset;        /* of the payload's first byte in the message */
+	union {
+		uint32_t offset;  /* DATA: of the payload's first byte in the message */
+		uint32_t arrived; /* ACK, NACK: all numbers below it have arrived */
+	};
 	uint32_t message_bytes; /* length of the message this packet belongs to */
 	uint32_t connection; /* chosen by the connecting host, unique there within time-wait */
 	uint16_t backlog;       /* KiB the sender still has to send, rounded up, saturating */

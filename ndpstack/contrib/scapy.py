@@ -42,6 +42,8 @@ HOMA_PORT = 4798
 HOMA_PROTOCOL = 146
 
 _NDP_DATA = 1
+_NDP_ACK = 2
+_NDP_NACK = 3
 _NDP_WORDS = 10
 _NDP_BYTES = 4 * _NDP_WORDS
 _HOMA_DATA = 0x10
@@ -95,6 +97,10 @@ def _is_data(packet: Packet) -> bool:
     return bool(packet.type == _NDP_DATA)
 
 
+def _is_answer(packet: Packet) -> bool:
+    return packet.type in (_NDP_ACK, _NDP_NACK)
+
+
 class NDP(Packet):
     """NDP, version 1: docs/protocol-ndp.md, section 2."""
 
@@ -115,7 +121,8 @@ class NDP(Packet):
         ConditionalField(ShortField("base", 0), _is_data),
         ConditionalField(IntField("pull", 0), lambda packet: not _is_data(packet)),
         IntField("message_bytes", 0),
-        IntField("offset", 0),
+        ConditionalField(IntField("offset", 0), lambda packet: not _is_answer(packet)),
+        ConditionalField(IntField("arrived", 0), _is_answer),
         ShortField("message", 0),
         ShortField("path", 0),
         ShortField("payload_bytes", None),

@@ -173,7 +173,9 @@ def check_ndp(seen: NDP, packet: nd_packet) -> None:
         packet.priority,
     )
     assert (seen.connection, seen.sequence) == (header.connection, header.sequence)
-    assert (seen.message_bytes, seen.offset) == (header.message_bytes, header.offset)
+    assert seen.message_bytes == header.message_bytes
+    answer = packet.type in (lib.ND_NDP_ACK, lib.ND_NDP_NACK)
+    assert (seen.arrived if answer else seen.offset) == header.offset
     assert (seen.message, seen.backlog) == (header.message, header.backlog)
     assert (seen.path, seen.payload_bytes) == (packet.path, packet.payload_bytes)
     if packet.type == lib.ND_NDP_DATA:
@@ -247,6 +249,7 @@ def test_we_read_scapys_ndp(sent: tuple[nd_packet, bytes], version: int) -> None
         pull=header.pull,
         message_bytes=header.message_bytes,
         offset=header.offset,
+        arrived=header.offset,
         message=header.message,
         path=packet.path,
         backlog=header.backlog,
