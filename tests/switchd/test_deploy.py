@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -64,7 +65,41 @@ def test_every_lab_runs_its_traffic(path: Path) -> None:
     assert simulation.run() is Status.DONE
 
 
-def test_the_container_file_copies_and_starts_what_exists() -> None:
+def instructions(text: str) -> list[tuple[str, list[str]]]:
+    """The instructions of a container file, each with its words."""
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    joined = re.sub(r"\\\n\s*", "", lines).splitlines()
+    return [(words[0], words[1:]) for line in joined if (words := shlex.split(line))]
+
+
+def test_stages_of_the_container_file_find_what_they_copy() -> None:
+    """Without a container engine: each path that is copied or run was made before."""
+    stages: list[str] = []
+    made: dict[str, set[str]] = {}
+    for word, arguments in instructions((DEPLOY / "Containerfile").read_text()):
+        if word == "FROM":
+            stages.append(arguments[2] if len(arguments) > 1 else "")
+            made[stages[-1]] = set()
+        elif word == "COPY" and arguments[0].startswith("--from="):
+            stage, (_, source, target) = arguments[0].partition("=")[2], arguments
+            assert stage in stages[:-1]
+            assert source in made[stage]
+            made[stages[-1]].add(target)
+        elif word == "COPY":
+            source, target = arguments
+            assert (DEPLOY.parent / source).exists()
+            made[stages[-1]].add(target)
+        elif word == "ENV":
+            (setting,) = arguments
+            assert setting.removeprefix("PATH=").split("/bin:")[0] in made[stages[-1]]
+        elif word == "RUN" and "venv" in arguments:
+            made[stages[-1]].add(arguments[arguments.index("venv") + 1])
+        else:
+            assert word in ("RUN", "CMD"), f"{word} is not checked here"
+    assert stages == ["build", ""], "what builds is not shipped"
+
+
+def test_the_container_file_starts_what_exists() -> None:
     text = (DEPLOY / "Containerfile").read_text()
     assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"debian:12"}
     command = json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])

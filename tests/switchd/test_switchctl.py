@@ -15,6 +15,7 @@ import pytest
 
 from switchd.switchctl import EXIT_CODES, build_parser, main
 from switchd.switchctl._main import VIEWS, expand
+from switchd.switchctl._output import FORMATS
 from switchd.switchctl._top import sample, screen
 
 if TYPE_CHECKING:
@@ -51,6 +52,57 @@ def test_every_view_in_every_form(tool: Tool, view: str) -> None:
     for word in shlex.split(tool("-o", "keyvalue", "show", view)):
         assert word.startswith(f"{view}.")
         assert "=" in word
+
+
+CHANGES = (
+    ("set", "switch.tor0.port.h1.rate=5Gbit"),
+    ("diff",),
+    ("unset", "switch.tor0.port.h1.rate"),
+    ("fault", "tor0/h1", "loss=1%"),
+    ("fault", "tor0/h1", "off"),
+    ("mirror", "tor0", "m0", "--source", "h1", "--file", "m0.pcapng"),
+    ("mirror", "tor0", "m0", "--remove"),
+    ("clear", "counters"),
+    ("clear", "watermarks"),
+    ("log", "switchd.control", "info"),
+    ("save",),
+    ("reload", "--dry-run"),
+    ("reload",),
+)
+"""One of each command that changes something, in an order in which all of them can."""
+
+ELSEWHERE = {"show", "capture", "events", "batch", "top", "doctor", "completion"}
+"""Commands with tests of their own."""
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_change_in_every_form(tool: Tool, form: str) -> None:
+    for command in CHANGES:
+        printed = tool("-o", form, *command)
+        if form == "json":
+            assert json.loads(printed)["schema_version"] == 1, command
+        elif form == "keyvalue":
+            assert all("=" in word for word in shlex.split(printed)), command
+
+
+def test_no_command_is_without_a_test() -> None:
+    (known,) = (set(a.choices) for a in build_parser()._actions if isinstance(a.choices, dict))
+    assert {command[0] for command in CHANGES} | ELSEWHERE == known
+
+
+def test_a_watch_shows_again_and_again_until_it_is_interrupted(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = []
+
+    def turn(seconds: float) -> None:
+        turns.append(seconds)
+        if len(turns) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("switchd.switchctl._main.time.sleep", turn)
+    tool("--watch", "0.5", "-o", "json", "show", "ports", code=130)
+    assert turns == [0.5] * 3
 
 
 def test_tables_are_for_people(tool: Tool, daemon: RunningDaemon) -> None:
