@@ -40,7 +40,9 @@ struct nd_port_config {
 };
 
 enum { ND_STACK_COMMAND_PEER = 64 };
-enum nd_stack_profile { ND_STACK_ADAPTIVE, ND_STACK_SPIN, ND_STACK_THROUGHPUT };
+enum nd_stack_profile {
+	ND_STACK_ADAPTIVE, ND_STACK_SPIN, ND_STACK_THROUGHPUT, ND_STACK_POLLED,
+};
 enum nd_stack_group {
 	ND_STACK_GROUP_CORE, ND_STACK_GROUP_WIRE, ND_STACK_GROUP_NDP, ND_STACK_GROUP_HOMA,
 	ND_STACK_GROUP_PORT, ...
@@ -138,6 +140,7 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
 enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
+#define ND_APP_KEY_BITS ...
 #define ND_APP_COPY_BYTES ...
 
 struct nd_app_reply {

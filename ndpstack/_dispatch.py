@@ -65,7 +65,7 @@ _ANSWERED: Final = lib.ND_APP_ANSWERED
 BATCHES_MASK: Final = 0xFFFFFFFF
 """The count of batches that the core's side keeps too."""
 
-_KEY_MASK: Final = (1 << 40) - 1
+_KEY_MASK: Final = (1 << lib.ND_APP_KEY_BITS) - 1
 
 
 class Target(Protocol):

@@ -48,12 +48,12 @@ CANCEL_PATIENCE_S: Final = 0.05
 """The core takes a request within microseconds; later its id arrives with other events."""
 
 STATES: Final = {
-    1: "request on its way",
-    2: "message arriving",
-    3: "the server works on it",
-    4: "reply on its way",
-    5: "reply sent, not acknowledged",
-    6: "ended",
+    lib.ND_HOMA_OUTGOING: "request on its way",
+    lib.ND_HOMA_INCOMING: "message arriving",
+    lib.ND_HOMA_SERVICE: "the server works on it",
+    lib.ND_HOMA_REPLYING: "reply on its way",
+    lib.ND_HOMA_UNACKED: "reply sent, not acknowledged",
+    lib.ND_HOMA_CLOSED: "ended",
 }
 """States of an RPC (enum nd_homa_state) in words."""
 

@@ -43,13 +43,13 @@ UNSENT_MAX: Final = 512
 NOTHING: Final = "no message came"
 
 STATES: Final = {
-    1: "connected, nothing sent",
-    2: "no sign of the peer yet",
-    3: "open",
-    4: "closing",
-    5: "ended in order",
-    6: "ended by force",
-    7: "ended",
+    lib.ND_NDP_NEW: "connected, nothing sent",
+    lib.ND_NDP_OPENING: "no sign of the peer yet",
+    lib.ND_NDP_OPEN: "open",
+    lib.ND_NDP_CLOSING: "closing",
+    lib.ND_NDP_TIME_WAIT: "ended in order",
+    lib.ND_NDP_RESET_WAIT: "ended by force",
+    lib.ND_NDP_ENDED: "ended",
 }
 """States of a connection (enum nd_ndp_state) in words."""
 

@@ -55,7 +55,7 @@ GROUPS: Final[Mapping[str, int]] = {
 MAC_BYTES: Final = 6
 COUNTERS_MAX: Final = 256
 
-ENGINE_MESSAGE_MAX: Final = 64 << 20
+ENGINE_MESSAGE_MAX: Final = lib.ND_MESSAGE_BYTES_MAX
 """The engines' own limit of a message (message_bytes_max of their default configs)."""
 
 PEERS_CACHED: Final = 16384
