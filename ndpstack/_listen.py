@@ -14,8 +14,21 @@ if TYPE_CHECKING:
 lib = _core.lib
 
 
-def listen(dispatcher: Dispatcher, protocol: int, port: int, then: Target | None = None) -> int:
+def listen(
+    dispatcher: Dispatcher,
+    protocol: int,
+    port: int,
+    then: Target | None = None,
+    backlog: int = 0,
+) -> int:
     """Listens; returns the key under which events come to `then`.
+
+    Args:
+        dispatcher: The stack's.
+        protocol: The engine that is to listen.
+        port: Where.
+        then: Who gets what comes there.
+        backlog: Most connections of peers at once; 0: as the engine is configured.
 
     Raises:
         AddressInUse: An application of this host listens there.
@@ -24,7 +37,7 @@ def listen(dispatcher: Dispatcher, protocol: int, port: int, then: Target | None
     answer = Answer(then)
     key = dispatcher.new_key(answer)
     try:
-        code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, key=key)
+        code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, message=backlog, key=key)
         if code < 0:
             raise make_error(-code, "cannot listen")
         dispatcher.wait_for_core(answer)

@@ -336,18 +336,26 @@ class NdpSocket(Socket):
         self.check_open()
         self._port = check_port(port)
 
-    def listen(self) -> None:
+    def listen(self, backlog: int = 0) -> None:
         """Lets peers connect to the port that was bound.
+
+        Args:
+            backlog: Most connections that peers may have here at once, accepted or not; room for
+                them is kept. First messages of others wait at their senders. 0: 128.
 
         Raises:
             AddressInUse: An application of this host listens there.
+            LimitReached: The core has no room for so many.
             Closed: The socket is not bound, or in use already.
+            ValueError: The backlog is negative.
         """
+        if backlog < 0:
+            raise ValueError(f"backlog {backlog} is negative")
         self._check_unused()
         if not self._port:
             raise make_error(errno.ENOTCONN, "no port to listen on", remedy="Bind one first.")
         listener = Listener(self.dispatcher, self._port)
-        self._key = listen(self.dispatcher, NDP, self._port, listener)
+        self._key = listen(self.dispatcher, NDP, self._port, listener, backlog)
         self._listener = listener
 
     @property

@@ -229,13 +229,17 @@ class NdpSocket(_AsyncSocket):
         """Chooses the port to listen on, 1..65535."""
         self._socket.bind(port)
 
-    async def listen(self) -> None:
+    async def listen(self, backlog: int = 0) -> None:
         """Lets peers connect to the port that was bound.
+
+        Args:
+            backlog: Most connections that peers may have here at once; see ndpstack.NdpSocket.
 
         Raises:
             AddressInUse: An application of this host listens there.
+            LimitReached: The core has no room for so many.
         """
-        self._socket.listen()
+        self._socket.listen(backlog)
 
     async def accept(self) -> NdpSocket:
         """Waits for the next connection.

@@ -388,7 +388,7 @@ TEST(nd_ndp_connection_accept__drops_beyond_the_backlog)
 /* R-NHA-09: LISTEN reserves; what is reserved nobody else can have. */
 TEST(nd_ndp_submit__listen_reserves_connections)
 {
-	struct nd_command listen = { .kind = ND_COMMAND_LISTEN, .port = 41, .app = 1, .bytes = 20 };
+	struct nd_command listen = { .kind = ND_COMMAND_LISTEN, .port = 41, .app = 1, .message = 20 };
 
 	hand_start_default(); /* 8 of 32 are reserved */
 	CHECK_EQ(hand_submit(listen), 0);

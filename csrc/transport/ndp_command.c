@@ -29,7 +29,8 @@ static struct nd_ndp_listener *free_listener(const struct nd_ndp *ndp)
 /* R-NHA-09: connections are reserved now, so that a train that arrives finds one. */
 static int do_listen(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 {
-	uint32_t backlog = command->bytes ? command->bytes : ndp->config.listen_backlog;
+	uint64_t asked = command->message ? command->message : ndp->config.listen_backlog;
+	uint32_t backlog = (uint32_t)nd_min_u64(asked, UINT32_MAX);
 	struct nd_ndp_listener *listener;
 
 	(void)now;

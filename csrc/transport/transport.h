@@ -27,7 +27,8 @@
 
 /* What an application asks for. */
 enum nd_command_kind {
-	ND_COMMAND_LISTEN,   /* port, app: accept connections / serve requests */
+	ND_COMMAND_LISTEN,   /* port, app: accept connections / serve requests; NDP: message: most
+				connections of peers at once, 0: the configured backlog */
 	ND_COMMAND_UNLISTEN, /* port; Homa: requests without a reply end, their clients are told */
 	ND_COMMAND_CONNECT,  /* NDP: peer, port -> id; nothing is sent before data (R-NHA-08) */
 	ND_COMMAND_SEND,     /* NDP: id (connection), payload, bytes -> message */
@@ -52,7 +53,7 @@ struct nd_command {
 	uint16_t source_port;   /* Homa: client port the request comes from, 0 = engine's choice */
 	uint32_t bytes;         /* of payload */
 	uint64_t id;            /* in or out: connection or RPC */
-	uint64_t message;       /* in or out: message number within the connection */
+	uint64_t message;       /* in or out: message number within the connection; see LISTEN */
 	uint64_t cookie;        /* caller's; comes back in every event about this id */
 	nd_ns deadline;         /* give up at this time (event FAILED, -ETIMEDOUT), or ND_NEVER */
 	const uint8_t *payload; /* valid until the message's last event; NULL: lengths only */

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +103,49 @@ def test_nobody_listens(pair: Pair) -> None:
             client.recv(timeout=5)
         with pytest.raises(errors.NdpError):
             client.flush(timeout=5)
+
+
+def test_a_backlog_bounds_the_connections_of_peers(pair: Pair) -> None:
+    """One too many waits at its sender, and comes in when another has ended."""
+    with ndpstack.NdpSocket(pair[0]) as listener, ExitStack() as opened:
+        listener.bind(PORT)
+        with pytest.raises(errors.LimitReached):
+            listener.listen(1 << 40)
+        with pytest.raises(ValueError, match="negative"):
+            listener.listen(-1)
+        listener.listen(2)
+        clients = [opened.enter_context(ndpstack.NdpSocket(pair[1])) for _ in range(3)]
+        for client in clients[:2]:
+            client.connect((pair[0].address, PORT))
+            client.send(b"x")
+        first, _ = [opened.enter_context(listener.accept(timeout=20)) for _ in range(2)]
+        clients[2].connect((pair[0].address, PORT))
+        clients[2].send(b"last")
+        until = time.monotonic() + 20
+        while not pair[0].counters("ndp")["listen_full"]:
+            assert time.monotonic() < until
+            pair[0].dispatcher.pause(None)
+        first.reset()
+        last = opened.enter_context(listener.accept(timeout=20))
+        assert bytes(last.recv(timeout=20)) == b"last"
+
+
+def test_a_message_above_the_limit_is_refused_with_both_numbers(pair: Pair) -> None:
+    """T23, T37: EMSGSIZE that names size and limit, and the connection goes on."""
+    limit = pair[1].message_bytes_max
+    with connected(pair) as (server, client):
+        with pytest.raises(errors.MessageTooLong, match=f"{limit + 1} bytes.*{limit}"):
+            client.send(bytes(limit + 1))
+        client.send(b"short")
+        assert bytes(server.recv(timeout=10)) == b"short"
+
+
+def test_the_longest_message_arrives() -> None:
+    """T37: the limit that the error names is no less than what goes through."""
+    with ndpstack.memory_pair(receive_bytes=1 << 20) as pair, connected(pair) as (server, client):
+        data = bytes(range(256)) * (pair[1].message_bytes_max // 256)
+        client.send(data)
+        assert bytes(server.recv(timeout=20)) == data
 
 
 def test_closing_a_listener_resets_what_nobody_accepted(pair: Pair) -> None:
