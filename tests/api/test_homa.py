@@ -12,6 +12,7 @@ from served import PORT, served
 
 import ndpstack
 from ndpstack import errors
+from ndpstack._lease import COPY_BYTES
 
 Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 
@@ -41,6 +42,38 @@ def test_a_message_above_the_limit_is_refused_with_both_numbers(pair: Pair) -> N
         pytest.raises(errors.MessageTooLong, match=f"{limit + 1} bytes.*{limit}"),
     ):
         client.request((pair[0].address, PORT), bytes(limit + 1))
+
+
+def test_messages_are_copied_up_to_a_threshold(pair: Pair) -> None:
+    """T43: below it a copy costs less than a lease, which only longer ones are worth."""
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        server = (pair[0].address, PORT)
+        short = client.request(server, bytes(COPY_BYTES), timeout=20)
+        assert (len(short), pair[1].held) == (COPY_BYTES, 0)
+        longer = client.request(server, bytes(COPY_BYTES + 1), timeout=20)
+        assert (len(longer), pair[1].held) == (COPY_BYTES + 1, 1)
+        for reply in (short, longer):
+            reply[0] = 1  # A copy or not, it is the reader's to write to.
+
+
+def test_calls_that_need_not_wait_go_past_one_that_does(pair: Pair) -> None:
+    """T44: a thread that waits in the core holds neither the GIL nor a lock of the stack."""
+    with ndpstack.HomaSocket(pair[1]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        got: list[bytes] = []
+        waiting = threading.Thread(target=lambda: got.append(bytes(server.recv(timeout=60).data)))
+        waiting.start()
+        calls = [client.start((pair[0].address, PORT), b"x", timeout=60) for _ in range(100)]
+        for call in calls:
+            call.cancel()
+            assert pair[1].held == 0
+            assert pair[1].counters("core")
+        assert waiting.is_alive()
+        with ndpstack.HomaSocket(pair[0]) as other:
+            call = other.start((pair[1].address, PORT), b"end", timeout=60)
+            waiting.join(timeout=60)
+            call.cancel()
+        assert got == [b"end"]
 
 
 def test_large_messages_are_leases_that_end_with_their_last_reader(pair: Pair) -> None:

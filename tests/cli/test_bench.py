@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
+from timed import check_time
 
 from ndpstack.bench import KINDS, Kind
 from ndpstack.bench._incast import Waits, beside_incast, incast_document, incast_table
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Rows = dict[str, dict[str, object]]
+
+ECHO_OF_UDP_MAX = 5
+"""Our blocking echo may take so many times the kernel's UDP echo, on two CPUs."""
 
 
 def bench(capfd: pytest.CaptureFixture[str], *words: str, code: int = Exit.OK) -> Rows:
@@ -132,6 +136,21 @@ def test_on_one_veth_pair(capfd: pytest.CaptureFixture[str]) -> None:
     rows = document["contestants"]
     assert rows["homa"]["mode"].startswith("xdp")
     assert all(row["error"] == "" for row in rows.values())
+
+
+@NAMESPACES
+@pytest.mark.timed
+def test_the_default_profile_keeps_up_with_the_kernel(capfd: pytest.CaptureFixture[str]) -> None:
+    """T13: nobody who leaves everything as it is gets a stack that dozes."""
+    argv = ["bench", "latency", "--rounds", "3", "--count", "200", "--against", "udp", "--json"]
+    assert main(argv) == Exit.OK
+    document = json.loads(capfd.readouterr().out)
+    assert document["environment"]["profile"].startswith("adaptive")
+    middle = {
+        name: sorted(one["p50_us"] for one in row["rounds"])[1]
+        for name, row in document["contestants"].items()
+    }
+    check_time(middle["homa"], ECHO_OF_UDP_MAX * middle["udp"])
 
 
 @NAMESPACES
