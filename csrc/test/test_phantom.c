@@ -63,6 +63,63 @@ TEST(nd_phantom_level__is_exact_over_a_million_packets)
 	CHECK_EQ(nd_phantom_level(&phantom, now), (uint64_t)((left + 7999999999u) / 8000000000u));
 }
 
+struct passage {
+	nd_ns time;
+	uint16_t bytes;
+};
+
+/* The same level, without a counter: the fullest that any packet since has left it. In 1e-9 bits. */
+static __int128 level_of(const struct nd_phantom_config *config, const struct passage *passages,
+			 uint32_t count, nd_ns now)
+{
+	nd_ns quantum = config->quantum ? config->quantum : 1;
+	__int128 filled = 0, most = 0;
+
+	for (uint32_t i = count; i-- > 0;) {
+		nd_ns quanta = now / quantum - passages[i].time / quantum;
+
+		filled += (__int128)passages[i].bytes * 8 * ND_SEC;
+		if (filled - (__int128)config->rate_bps * quanta * quantum > most)
+			most = filled - (__int128)config->rate_bps * quanta * quantum;
+	}
+	return most;
+}
+
+/* R-PQ-1, R-PQ-2, R-PQ-3: any rate, threshold and quantum, any packets at any times. */
+TEST(nd_phantom_pass__equals_the_fullest_since)
+{
+	struct passage passages[60];
+	uint32_t marked = 0;
+
+	for (uint64_t seed = 0; seed < 500; seed++) {
+		struct nd_rng rng = nd_rng_make(seed, 0);
+		struct nd_phantom_config config = {
+			.rate_bps = 1 + nd_rng_below(&rng, 2000000000),
+			.threshold_bytes = nd_rng_below(&rng, 8000),
+			.quantum = seed % 2 ? 1 + nd_rng_below(&rng, 5000) : 0,
+		};
+		nd_ns now = nd_rng_below(&rng, 100000);
+		struct nd_phantom phantom = make(&config, now);
+
+		for (uint32_t i = 0; i < 60; i++) {
+			__int128 level;
+
+			now += nd_rng_below(&rng, 4) ? nd_rng_below(&rng, 20000) : 0;
+			passages[i] = (struct passage){
+				now, (uint16_t)(64 + nd_rng_below(&rng, 8936)) };
+			level = level_of(&config, passages, i + 1, now);
+			CHECK_EQ(pass(&phantom, passages[i].bytes, ND_MARK_ECT, now),
+				 level > (__int128)config.threshold_bytes * 8 * ND_SEC);
+			now += nd_rng_below(&rng, 3000);
+			level = level_of(&config, passages, i + 1, now);
+			CHECK_EQ(nd_phantom_level(&phantom, now),
+				 (level + 8 * ND_SEC - 1) / (8 * ND_SEC));
+		}
+		marked += counters.marked_packets != 0 && counters.marked_packets < 60;
+	}
+	CHECK(marked > 100);
+}
+
 /* R-PQ-2: marks the packet that takes the counter above the threshold; at it is not above. */
 TEST(nd_phantom_pass__marks_above_the_threshold)
 {
