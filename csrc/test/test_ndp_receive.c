@@ -430,7 +430,7 @@ TEST(nd_ndp_receive__replay_within_time_wait)
 	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
 }
 
-/* A peer whose answers get lost still asks: it is answered for as long as it does. */
+/* R-NFR-02: a peer whose answers get lost still asks: it is answered for as long as it does. */
 TEST(nd_ndp_receive__replays_prolong_time_wait)
 {
 	hand_start_default();
@@ -440,9 +440,20 @@ TEST(nd_ndp_receive__replays_prolong_time_wait)
 		hand_drain();
 		hand_arrive(2, 9, 0, 500);
 		CHECK_STR(hand_next(), "ACK 9>2 #0 pull 0 reply");
+		CHECK_EQ(hand_counters()->connections_accepted, 1);
 	}
 	hand_wait(hand_config.time_wait_ns);
 	CHECK_EQ(hand_usage().remembered, 0);
+}
+
+/* R-NFR-02: the last ACK may be lost, and what it was for comes again a time-out later. */
+TEST(nd_ndp_config_default__remembers_for_longer_than_peers_ask)
+{
+	struct nd_ndp_config config = nd_ndp_config_default(UINT64_C(10000000000), 9000);
+	const nd_ns msl = ND_MSEC;
+
+	CHECK(config.time_wait_ns >= 2 * config.rto_max_ns + 2 * msl);
+	CHECK(config.reset_wait_ns >= config.give_up_ns + config.rto_max_ns);
 }
 
 /* R-NFR-02 at the client: the id of an ended connection is not used again while remembered. */
