@@ -20,6 +20,7 @@
 
 #define LOAN_FRAMES_MAX 32u /* received in one loan */
 #define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
+#define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
 
 static uint64_t frames_received(const struct nd_core *core)
 {
@@ -107,13 +108,12 @@ int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *comple
 
 void nd_core_push(struct nd_core *core)
 {
-	bool busy;
-	nd_ns now;
+	bool busy = true;
 
 	if (ND_LIKELY(nd_turn_state(&core->turn) != ND_TURN_LEFT) || !borrow(core))
 		return;
-	now = nd_core_now();
-	busy = run_round(core, now) && run_round(core, now);
+	for (uint32_t i = 0; i < PUSH_ROUNDS_MAX && busy; i++)
+		busy = run_round(core, nd_core_now());
 	core->loan.owner |= busy;
 	give_back(core);
 }
