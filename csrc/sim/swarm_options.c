@@ -88,16 +88,11 @@ static void draw_topology(struct nd_swarm_options *o, struct nd_rng *rng)
 	/*
 	 * NDP's receivers pull at the rate of their own links. On a path that is slower trimmed
 	 * headers and what answers them fill the link, and Homa's packets, which cannot be trimmed,
-	 * find the queue full. Fair queues (R-NSW-14) help but not always: with four packets in a
-	 * buffer on a core of a quarter of the rate, two bulk flows that cross still collapse. Such
-	 * paths are for either protocol alone; runs with both get fair queues on fast ones.
+	 * find the queue full. Fair queues are for that (R-NSW-14).
 	 */
 	if (o->protocols == (ND_SWARM_NDP | ND_SWARM_HOMA) &&
-	    (o->core_percent < 100 || o->slow_path_percent < 100)) {
-		o->core_percent = nd_max_u32(o->core_percent, 100);
-		o->slow_path_percent = 100;
+	    (o->core_percent < 100 || o->slow_path_percent < 100))
 		o->discipline = ND_SWARM_QUEUE_FAIR;
-	}
 	o->buffer_packets = PICK(rng, 2, 4, 8, 8, 16, 64);
 	o->shared_buffer = nd_rng_below(rng, 6) == 0;
 	o->return_to_sender = nd_rng_below(rng, 2);

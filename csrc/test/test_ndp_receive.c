@@ -254,14 +254,41 @@ TEST(nd_ndp_receive_credit__is_put_off_when_all_is_trimmed)
 	hand_wait(config.repull_ns);
 	CHECK_STR(hand_next(), "PULL 9>2 7 reply");
 	CHECK_EQ(hand_counters()->pulls_repeated, 0);
-	hand_arrive(2, 9, 1, 90000);
-	CHECK_EQ(hand_usage().pulls, 2); /* its own, and one that was put off */
-	hand_arrive(2, 9, 2, 90000);
-	CHECK_EQ(hand_usage().pulls, 4);
-	hand_arrive_trimmed(2, 9, 3, 90000);
-	CHECK_EQ(hand_usage().pulls, 5); /* all are back */
+	for (uint32_t i = 1; i <= 3; i++)
+		hand_arrive(2, 9, i, 90000);
+	CHECK_EQ(hand_usage().pulls, 3); /* their own: the network is known to trim half */
+	hand_arrive(2, 9, 4, 90000);
+	CHECK_EQ(hand_usage().pulls, 5); /* its own, and one that was put off */
+	hand_arrive(2, 9, 5, 90000);
+	hand_arrive_trimmed(2, 9, 6, 90000);
+	CHECK_EQ(hand_usage().pulls, 8); /* all are back */
 	hand_drain();
-	CHECK_EQ(nd_ndp_connection_at(hand, 0)->pulled + hand_usage().pulls, 12);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->pulled + hand_usage().pulls, 15);
+}
+
+/*
+ * R-NCC-01, R-NTP-17: a core of a quarter of the links' rate trims three of four: in the long run
+ * headers earn no pulls, so what is pulled goes down to what gets through.
+ */
+TEST(nd_ndp_receive_credit__follows_what_gets_through)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint32_t kept = 0, pulls;
+
+	config.futile_max = 8;
+	config.window_packets = 1024;
+	hand_start(&config, false);
+	for (uint32_t i = 0; i < 800; i++) {
+		if (i % 4 == 0)
+			hand_arrive(2, 9, i, 900000);
+		else
+			hand_arrive_trimmed(2, 9, i, 900000);
+		kept += i % 4 == 0;
+	}
+	pulls = hand_usage().pulls;
+	CHECK(pulls >= kept);
+	CHECK(pulls <= kept + 3 * 8);
+	CHECK_EQ(hand_counters()->pulls_put_off, 800 - pulls);
 }
 
 /* Headers that come faster than repull_ns, such as a sender's questions, do not hold pulls up. */

@@ -77,6 +77,47 @@ TEST(both_seed_155645373972862__a_slow_path_shared_fairly)
 		  " deadline_us=241 unlisten_percent=6");
 }
 
+/* R-NTP-17, R-NTP-02: two bulk flows that cross on a core of a quarter of the rate. Answers were lost
+ * among trimmed headers; what they answered was paid for by its pull and again by its time-out, and
+ * doubled packets were pulled twice: from a first window to window_packets under way, for ever. */
+static const char crossing_bulk[] =
+	"core_percent=25 mtu=576 buffer_packets=4 shared_buffer=1 corrupt_ppm=1975"
+	" duplicate_ppm=58072 reorder_ns=3806 partition_us=1939 outage_us=31634 pause_us=678"
+	" late_ns=120 reader_us=34 credit_kib=2930 actions=8 action_ns=2771 message_max=3000000"
+	" incast_percent=50 deadline_percent=10 deadline_us=19 config=3534928098";
+
+static void cross(uint32_t protocols, enum nd_swarm_discipline discipline)
+{
+	char settings[400];
+
+	snprintf(settings, sizeof(settings), "%s discipline=%d", crossing_bulk, (int)discipline);
+	swarm_run(protocols, 77345700578556, settings);
+}
+
+TEST(both_seed_77345700578556__what_is_under_way_multiplied)
+{
+	cross(ND_SWARM_NDP | ND_SWARM_HOMA, ND_SWARM_QUEUE_NETFPGA);
+	cross(ND_SWARM_NDP | ND_SWARM_HOMA, ND_SWARM_QUEUE_FAIR);
+}
+
+/* ... and with headers that share the data's queue, or that always go first. Most of what arrived was
+ * headers, each of which earned a pull. */
+TEST(ndp_seed_77345700578556__what_is_under_way_multiplied)
+{
+	cross(ND_SWARM_NDP, ND_SWARM_QUEUE_CUT_PAYLOAD);
+	cross(ND_SWARM_NDP, ND_SWARM_QUEUE_P4);
+}
+
+/* Messages of one packet, trimmed, held memory out of turn that older ones waited for. */
+TEST(ndp_seed_387__memory_out_of_turn)
+{
+	swarm_run(ND_SWARM_NDP, 387,
+		  "apps=2 link_mbps=100 core_percent=50 slow_path_percent=10 delay_ns=200000"
+		  " discipline=7 buffer_packets=8 duplicate_ppm=192743 wire=3 pause_us=8715"
+		  " outage_us=78 credit_kib=243 arena=1 actions=152 action_ns=2164"
+		  " message_max=21415 incast_percent=90 reset_percent=1 close_percent=21");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

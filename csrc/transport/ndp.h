@@ -30,9 +30,9 @@ struct nd_ndp_config {
 	uint32_t window_packets; /* most packets between the oldest unacknowledged and the newest:
 				  * a power of two, 64..1024, no smaller than the peers' */
 	nd_ns pull_slack_ns;     /* a late pull may be made up for by this much */
-	uint32_t futile_max;     /* arrivals in a row that cannot be kept (trimmed, no memory), after
-				  * which a connection's pulls go one in repull_ns: a path that
-				  * headers alone fill would otherwise be fed with them for ever */
+	uint32_t futile_max;     /* arrivals that cannot be kept (trimmed, no memory) beyond those
+				  * that can, after which they earn a connection no pulls: what it
+				  * pulls goes down to what gets through */
 	bool ack_carries_pull;   /* a pull that is due at once rides on the ACK (R-NTP-15) */
 	bool nack_carries_pull;  /* ... and on the NACK: retransmit now (R-NTP-16) */
 

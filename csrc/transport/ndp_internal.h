@@ -171,7 +171,8 @@ struct nd_ndp_connection {
 	uint32_t delivered;    /* list of messages not yet released */
 	uint32_t withheld;     /* pulls that wait for memory ... */
 	uint32_t withheld_bytes; /* ... and what they would release */
-	uint16_t futile;       /* arrivals in a row that could not be kept, saturating */
+	uint16_t futile;       /* arrivals that could not be kept less those that were; 0 at
+				* least, futile_max + 1 at most */
 	uint16_t put_off;      /* pulls not sent because of that */
 	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
 	uint64_t numbers_done; /* bit i: message number_base + i is */

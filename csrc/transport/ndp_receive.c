@@ -95,7 +95,8 @@ void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 	} else {
 		queue_pull(ndp, connection, wire_bytes, now);
 	}
-	if (connection->put_off) { /* each arrival brings one back */
+	if (connection->put_off && connection->futile <= ndp->config.futile_max / 2) {
+		/* Each arrival brings one back. */
 		connection->put_off--;
 		queue_pull(ndp, connection, wire_bytes, now);
 	}
@@ -177,9 +178,10 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	learn_end(connection, packet);
 	if (ack) {
 		mark_arrived(ndp, connection, packet->ndp.sequence);
-		connection->futile = 0;
-	} else if (connection->futile < UINT16_MAX) {
-		connection->futile++;
+		connection->futile = (uint16_t)(connection->futile - (connection->futile != 0));
+	} else {
+		connection->futile = (uint16_t)nd_min_u32(connection->futile + 1u,
+							  ndp->config.futile_max + 1);
 	}
 	nd_ndp_receive_credit(ndp, connection,
 			      packet->payload_bytes + ndp->config.data_header_bytes, now);
