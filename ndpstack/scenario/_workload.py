@@ -100,6 +100,8 @@ def load_workload(name: str, base: Path | None = None) -> Workload:
     known = workload_names()
     if name.lower() not in known:
         hint = suggest(name.lower(), known, "there are")
+        if name.lower() == "pareto":
+            hint = "it has a shape and a mean: { pareto-shape = 1.05, mean = '100KB' }"
         raise UserError(f"no workload is called {name!r}; {hint}")
     item = resources.files("ndpstack") / "data" / "workloads" / f"{name.lower()}.txt"
     return _parse(name.lower(), item.read_text())

@@ -67,6 +67,8 @@ def test_pareto_has_hulls_minimum_and_is_bounded() -> None:
 
 def test_names_are_found_in_any_case_and_mistakes_get_a_hint() -> None:
     assert load_workload("W4") is not None
+    with pytest.raises(UserError, match="pareto-shape"):
+        load_workload("pareto")
     with pytest.raises(UserError, match="did you mean 'web-search'"):
         load_workload("websearch")
 
