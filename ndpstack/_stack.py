@@ -109,6 +109,9 @@ class StackConfig:
     """xdp: ask the driver for it."""
     force: bool = False
     """xdp: use even the interface of the default route."""
+    link_rate_bps: int = 0
+    """Rate of our link: what windows and the spacing of pulls are made for, and never exceeded. 0:
+    as the kernel says of the interface, 10 Gb/s where it does not know."""
     record: str | None = None
     """File in which all that the core is given is recorded, for `ndpstack replay`. An older one is
     kept as FILE.previous."""
@@ -150,6 +153,7 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     if config.service is not None:
         raw.service = _string(config.service, keep)
         raw.service_socket = config.service_socket or 0
+    raw.link_bps = config.link_rate_bps
     if config.record is not None:
         raw.record, raw.record_bytes = _string(config.record, keep), config.record_bytes
     return raw

@@ -19,7 +19,7 @@
 
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
-#define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where the link has no rate of its own */
+#define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where nobody knows the link's */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
 
@@ -69,10 +69,20 @@ static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t li
 	return ndp;
 }
 
+/* What windows and the spacing of pulls are made for. */
+static uint64_t engine_link_bps(const struct nd_core *core)
+{
+	uint64_t link_bps = core->config.link_bps;
+
+	if (!link_bps)
+		link_bps = core->ports[0].port->link_bps;
+	return link_bps ? link_bps : LINK_BPS_ASSUMED;
+}
+
 int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
-	uint64_t link_bps = config->link_bps ? config->link_bps : LINK_BPS_ASSUMED;
+	uint64_t link_bps = engine_link_bps(core);
 	const struct nd_ndp_config *ndp_given = config->ndp_config;
 	const struct nd_homa_config *homa_given = config->homa_config;
 	struct nd_ndp_config ndp = ndp_given ? *ndp_given : ndp_defaults(core, link_bps);

@@ -103,7 +103,8 @@ struct nd_stack_config {
 	uint8_t address_v6[16];
 	uint16_t vlan;          /* id of an 802.1Q tag on everything sent, 0: untagged */
 	const struct nd_frame_config *frame; /* ports, code points, checks; NULL: defaults */
-	uint64_t link_bps;      /* that the NIC scheduler keeps, 0: as fast as the port takes */
+	uint64_t link_bps;      /* that engines are made for and the NIC scheduler keeps; 0: made for
+				 * what the kernel says of the first port, sent as it takes it */
 	bool no_ndp, no_homa;   /* leave a protocol out */
 	const void *ndp_config;  /* struct nd_ndp_config, NULL: defaults for link and MTU */
 	const void *homa_config; /* struct nd_homa_config, NULL: likewise */

@@ -56,6 +56,17 @@ static void read_queues(struct nd_device *device)
 		device->queues = nd_max_u32(1, channels.combined_count + channels.rx_count);
 }
 
+/* Devices without a link of their own have no rate, and some that have no carrier yet. */
+static void read_rate(struct nd_device *device)
+{
+	struct ethtool_cmd settings = { .cmd = ETHTOOL_GSET };
+	uint32_t mbps = (uint32_t)SPEED_UNKNOWN;
+
+	if (ethtool(device, &settings) == 0)
+		mbps = ethtool_cmd_speed(&settings);
+	device->link_bps = mbps == (uint32_t)SPEED_UNKNOWN ? 0 : mbps * UINT64_C(1000000);
+}
+
 /* The name may be an alternative one: the kernel finds both, and knows the canonical one. */
 static int find(struct nd_device *device, const char *name, struct nd_error *error)
 {
@@ -117,6 +128,7 @@ int nd_device_open(struct nd_device *device, const char *name, struct nd_error *
 		memcpy(device->mac, request.ifr_hwaddr.sa_data, sizeof(device->mac));
 	read_driver(device, flags);
 	read_queues(device);
+	read_rate(device);
 	return 0;
 }
 
@@ -136,6 +148,7 @@ int nd_device_use(const struct nd_device *device, struct nd_port *port,
 				    config->mtu);
 	port->mtu = config->mtu ? config->mtu : nd_min_u32(device->mtu, ND_PORT_MTU_MAX);
 	port->frame_bytes_max = port->mtu + ND_PORT_FRAMING_BYTES;
+	port->link_bps = device->link_bps;
 	memcpy(port->mac, device->mac, sizeof(port->mac));
 	snprintf(port->name, sizeof(port->name), "%s", device->name);
 	return 0;

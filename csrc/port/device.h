@@ -14,6 +14,7 @@ struct nd_device {
 	uint32_t index;
 	uint32_t mtu;
 	uint32_t queues; /* receive queues in use */
+	uint64_t link_bps; /* rate of the link, 0: unknown */
 	bool running;    /* set up and with carrier */
 	bool set_up;
 	uint8_t mac[6];

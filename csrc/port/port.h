@@ -158,6 +158,7 @@ struct nd_port {
 	char note[ND_ERROR_TEXT_BYTES]; /* what was not as asked for, with the reason, or "" */
 	uint32_t mtu;
 	uint32_t frame_bytes_max; /* largest frame either way */
+	uint64_t link_bps;        /* as the kernel has it when it was opened, 0: unknown */
 	uint32_t reserved;        /* TX frames that are out */
 	uint8_t mac[6];           /* zero where there is none */
 	bool receiving;           /* an RX batch is out */

@@ -383,6 +383,25 @@ TEST(nd_packet_open__explains_what_is_wrong)
 	veth_delete("p0");
 }
 
+/* A veth pair says that it has 10 Gb/s, the loopback says nothing. */
+TEST(nd_packet_open__knows_the_rate_of_the_link)
+{
+	struct nd_port_config config = {
+		.backend = ND_PORT_PACKET, .name = "lo", .filter = { .homa = true } };
+	struct nd_port *port = nd_port_open(&config, &error);
+
+	CHECK(port);
+	CHECK_EQ(port->link_bps, 0);
+	nd_port_close(port);
+	veth_add("p0", "p1", 1500);
+	config.name = "p0";
+	port = nd_port_open(&config, &error);
+	CHECK(port);
+	CHECK_EQ(port->link_bps, 10000000000);
+	nd_port_close(port);
+	veth_delete("p0");
+}
+
 /* X32: an alternative name works, and the port goes by the canonical one. */
 TEST(nd_packet_open__resolves_an_alternative_name)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two hosts in one process over a memory port: the public API, real engines, real threads. */
+#include "host/core.h"
 #include "port/fds.h"
 #include "test/memory_pair.h"
+#include "transport/homa_state.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -416,6 +418,26 @@ TEST(nd_core_check_ports__opens_again)
 	check_echo(&pair);
 	CHECK(counter(pair.client, ND_STACK_GROUP_CORE, "ports_reopened") >= 1);
 	close_pair(&pair);
+}
+
+/* HM#5, HM#53: windows are for the rate of the link. */
+TEST(nd_stack_open__makes_engines_for_the_link)
+{
+	static const uint64_t rates[] = { 100000000, 10000000000, 0 /* nobody knows: 10 Gb/s */ };
+	static const uint32_t expected[] = { 10000, 30000, 30000 };
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(rates); i++) {
+		struct nd_stack_config config = config_of("test-stack-rate", 0, false);
+		struct nd_stack *stack;
+		struct nd_homa *homa;
+
+		config.link_bps = rates[i];
+		config.no_ndp = true;
+		stack = open_stack(&config);
+		homa = nd_stack_core(stack)->engines[0].endpoint;
+		CHECK_EQ(homa->config.rtt_bytes, expected[i]);
+		nd_stack_close(stack);
+	}
 }
 
 /* X29, T22: a host whose link takes nothing any more ends all the same. */

@@ -10,7 +10,7 @@ from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
 from ndpstack.cli._exit import Exit
 from ndpstack.host import HostService, ServiceConfig, read_status
-from ndpstack.toml import UnitError, parse_size
+from ndpstack.toml import UnitError, parse_rate, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 def _size(text: str) -> int:
     try:
         return parse_size(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _rate(text: str) -> int:
+    try:
+        return parse_rate(text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -35,6 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--force", action="store_true", help="use even the interface of the default route"
     )
+    run.add_argument(
+        "--link-rate", metavar="RATE", type=_rate, default=0,
+        help="rate that windows and pulls are for and that is kept, such as 1Gbit; default: the "
+        "interface's",
+    )  # fmt: skip
     run.add_argument(
         "--record", metavar="FILE",
         help="record all that the core is given, payloads too, for `ndpstack replay FILE`",
@@ -64,6 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
         namespace=arguments.netns,
         force=arguments.force,
         cpu=arguments.cpu,
+        link_rate_bps=arguments.link_rate,
         record=arguments.record,
         record_bytes=arguments.record_bytes,
     )

@@ -56,6 +56,8 @@ class ServiceConfig:
     force: bool = False
     """Use even the interface of the default route."""
     cpu: int | None = None
+    link_rate_bps: int = 0
+    """Rate of the link, where the kernel does not know it or a switch paces it; 0: the kernel's."""
     record: str | None = None
     """File for a recording of all that the core is given; see `ndpstack replay`."""
     record_bytes: int = 0
@@ -136,6 +138,7 @@ def plan(config: ServiceConfig) -> StackConfig:
         cpu=config.cpu,
         service=config.service,
         force=config.force,
+        link_rate_bps=config.link_rate_bps,
         record=config.record,
         record_bytes=config.record_bytes,
     )
