@@ -1,11 +1,12 @@
 """NDP's engine against a model: hypothesis picks messages, faults and the order of everything.
 
 R-NTP-01, R-NTP-02, R-NTP-04, R-NTP-05, R-NTP-06, R-NTP-10, R-NTP-14, R-NTP-19, R-NFR-01, R-NFR-02,
-R-NFR-03, R-RTS-01, R-RTS-03, T1, T8
+R-NFR-03, R-RTS-01, R-RTS-03, R-NRT-05, R-NSB-04, T1, T8
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,8 @@ class Credit:
     """New packets sent."""
     resent: int = 0
     """Packets sent again: one that was lost gives back the credit that it took."""
+    paths: dict[int, int] = field(default_factory=dict)
+    """The path that each packet took last; forgotten with the list of paths."""
 
 
 class NdpMachine(RuleBasedStateMachine):
@@ -120,6 +123,7 @@ class NdpMachine(RuleBasedStateMachine):
         self.credits: dict[tuple[int, int, bool], Credit] = {}
         self.ports: dict[tuple[int, int], int] = {}
         self.unread: list[tuple[int, int, int]] = []
+        self.paths = {(host, peer): set(range(paths)) for host in HOSTS for peer in HOSTS}
         for host in HOSTS:
             for port in PORTS:
                 assert self.submit(host, lib.ND_COMMAND_LISTEN, port=port, backlog=1)[0] == 0
@@ -239,6 +243,20 @@ class NdpMachine(RuleBasedStateMachine):
             assert result == 0
         self.unread.clear()
 
+    @rule(
+        host=st.sampled_from(HOSTS),
+        other=st.integers(1, 2),
+        paths=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    )
+    def route(self, host: int, other: int, paths: list[int]) -> None:
+        """The control plane has another list of paths from one host to another."""
+        peer = (host - 1 + other) % 3 + 1
+        ids = b"".join(path.to_bytes(2, sys.byteorder) for path in paths)
+        assert self.submit(host, lib.ND_COMMAND_PATHS, peer=peer, payload=ids)[0] == 0
+        self.paths[host, peer] = set(paths)
+        for credit in self.credits.values():
+            credit.paths.clear()
+
     @rule()
     def look(self) -> None:
         """Applications look at their events."""
@@ -340,9 +358,20 @@ class NdpMachine(RuleBasedStateMachine):
         packet = sent.unpack()
         credit = self.credit(packet)
         if packet.type == lib.ND_NDP_DATA:
+            self.check_path(packet, credit)
             self.check_data(packet, credit)
         elif self.carries_pull(packet):
             assert packet.ndp.pull <= credit.arrivals
+
+    def check_path(self, packet: nd_packet, credit: Credit) -> None:
+        """One of the list, and what is sent again takes another than before."""
+        paths = self.paths[packet.source, packet.target]
+        assert packet.path in paths
+        if packet.marks & lib.ND_MARK_TRIMMED:
+            return
+        sequence = packet.ndp.sequence
+        assert credit.paths.get(sequence) != packet.path or len(paths) == 1
+        credit.paths[sequence] = packet.path
 
     def check_data(self, packet: nd_packet, credit: Credit) -> None:
         """A first window for each train, then one packet a pull; FIN and solicits beside them."""
