@@ -75,7 +75,7 @@ def slow_link(effort: Effort, outcome: Outcome) -> None:
             10,
             20,
             "flows",
-            "what the slow link's full header queue drops is sent again after 2 ms; with 20 ms, 32 "
-            "flows fall to 3.3 Gb/s",
+            "ours suffers less: what the slow link trims goes again first, on another path, and the "
+            "slowest flow has 8.2 Gb/s",
         ),
     ]
