@@ -75,7 +75,7 @@ def slow_link(effort: Effort, outcome: Outcome) -> None:
             10,
             20,
             "flows",
-            "ours suffers less: what the slow link trims goes again first, on another path, and the "
-            "slowest flow has 8.2 Gb/s",
+            "ours suffers less: what the slow link trims goes again first, on another path, and "
+            "the slowest flow has 8.2 Gb/s",
         ),
     ]
