@@ -67,7 +67,7 @@ void nd_arena_init(struct nd_arena *arena, void *metadata, uint8_t *region, size
 	memset(arena->kept, 0xff, sizeof(arena->kept));
 	/* A region that is no power of two is tiled by ever smaller aligned blocks. */
 	while (at < blocks) {
-		uint32_t order = 31 - (uint32_t)__builtin_clz(blocks - at);
+		uint32_t order = nd_top_bit_u32(blocks - at);
 
 		arena->orders = nd_max_u32(arena->orders, order + 1);
 		list_push(arena, at, order);

@@ -44,6 +44,18 @@ static inline uint32_t nd_rng_below(struct nd_rng *rng, uint32_t bound)
 	return (uint32_t)(((nd_rng_u64(rng) >> 32) * bound) >> 32);
 }
 
+/*
+ * The same with half of the mixing: for choices between few that need only be even, one for each
+ * packet.
+ */
+static inline uint32_t nd_rng_pick(struct nd_rng *rng, uint32_t bound)
+{
+	uint64_t x = rng->key + UINT64_C(0x9e3779b97f4a7c15) * ++rng->draw;
+
+	x = (x ^ x >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+	return (uint32_t)(((x >> 32) * bound) >> 32);
+}
+
 static inline bool nd_rng_coin(struct nd_rng *rng)
 {
 	return (nd_rng_u64(rng) >> 63) != 0;

@@ -53,6 +53,12 @@ static inline uint64_t nd_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Number of the highest bit that is set, for value > 0. */
+static inline uint32_t nd_top_bit_u32(uint32_t value)
+{
+	return 31 ^ (uint32_t)__builtin_clz(value);
+}
+
 /* Smallest power of two that is at least value, for value in 1..2^31. */
 static inline uint32_t nd_power_of_two_u32(uint32_t value)
 {

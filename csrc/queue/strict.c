@@ -102,11 +102,6 @@ static enum nd_verdict strict_enqueue(struct nd_queue *queue, uint32_t index, nd
 	return ND_KEPT;
 }
 
-static uint32_t highest(uint32_t levels)
-{
-	return 31 - (uint32_t)__builtin_clz(levels);
-}
-
 /* Of the levels, which all have weights, the one whose turn it is. */
 static ND_NOINLINE uint32_t take_turn(struct strict *self, uint32_t levels)
 {
@@ -133,7 +128,7 @@ static uint32_t strict_dequeue(struct nd_queue *queue, nd_ns now)
 	(void)now;
 	if (!ready)
 		return ND_NONE;
-	level = ND_LIKELY(strict) ? highest(strict) : take_turn(self, ready);
+	level = ND_LIKELY(strict) ? nd_top_bit_u32(strict) : take_turn(self, ready);
 	index = nd_fifo_pop(&self->levels[level], queue->pool);
 	packet = nd_queue_packet(queue, index);
 	if (!self->levels[level].packets)
@@ -154,7 +149,7 @@ static uint32_t strict_peek(const struct nd_queue *queue)
 		return ND_NONE;
 	if (!strict && self->ready >> self->turn & 1)
 		return self->levels[self->turn].head;
-	return self->levels[highest(strict ? strict : self->ready)].head;
+	return self->levels[nd_top_bit_u32(strict ? strict : self->ready)].head;
 }
 
 static struct nd_queue_depth strict_depth(const struct nd_queue *queue, uint32_t class)

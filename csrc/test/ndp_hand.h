@@ -7,7 +7,7 @@
 #ifndef ND_TEST_NDP_HAND_H
 #define ND_TEST_NDP_HAND_H
 
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #define HAND_OPS nd_ndp_ops
 #include "test/hand.h"

@@ -183,7 +183,7 @@ TEST(nd_paths_next__takes_a_repaired_path_back)
 	set_up(16);
 	share_of(3, 10000, 95);
 	share_of(3, 1000, 0);
-	CHECK(share_of(3, 1600, 0) >= 62);
+	CHECK(share_of(3, 1600, 0) >= 61); /* in each of 99 whole rounds */
 	CHECK_EQ(nd_paths_slots(paths)[3].avoid, 0);
 }
 

@@ -309,7 +309,7 @@ static inline uint32_t nd_homa_cutoffs_bin(uint32_t bytes)
 
 	if (bytes < 8)
 		return bytes;
-	top = 31 - (uint32_t)__builtin_clz(bytes);
+	top = nd_top_bit_u32(bytes);
 	return (top - 3) * 8 + (bytes >> (top - 3));
 }
 

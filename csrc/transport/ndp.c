@@ -113,6 +113,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	for (uint32_t i = 0; i < ND_NDP_BLOCKED_BUCKETS; i++)
 		ndp->blocked[i] = ND_NONE;
 	init_parts(ndp, endpoint, nd_rng_u64(&rng));
+	ndp->control_walk = (uint32_t)nd_rng_u64(&rng);
 	ndp->rng = rng;
 }
 
@@ -123,9 +124,7 @@ static bool transmit(void *endpoint, struct nd_packet *packet, enum nd_class cla
 	ndp->clock = now;
 	if (class == ND_CLASS_DATA)
 		return nd_ndp_send_transmit(ndp, packet, now);
-	if (nd_pull_due(&ndp->pull) <= now)
-		nd_ndp_control_pace(ndp, now);
-	return nd_ndp_control_transmit(ndp, packet);
+	return nd_ndp_control_transmit(ndp, packet, now);
 }
 
 static nd_ns deadline(const void *endpoint)

@@ -100,11 +100,11 @@ enum nd_ndp_state {
 	X(acks_sent, "ACK packets sent.") \
 	X(nacks_sent, "NACK packets sent.") \
 	X(pulls_sent, "PULL packets sent, pulls on ACKs and NACKs not included.") \
+	X(closes_sent, "CLOSE packets sent.") \
 	X(pulls_carried, "Pulls that rode on an ACK or a NACK.") \
 	X(pulls_repeated, "PULL packets repeated because the last one brought nothing.") \
 	X(pulls_put_off, "Pulls put off because nothing that arrived could be kept.") \
 	X(pulls_removed, "Queued pulls removed because the last packet had arrived.") \
-	X(closes_sent, "CLOSE packets sent.") \
 	X(acks_received, "ACK packets received.") \
 	X(nacks_received, "NACK packets received.") \
 	X(pulls_received, "Pulls received that released a packet.") \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What applications ask for. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Birth and death of connections. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #include <errno.h>
 
@@ -69,6 +69,7 @@ uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t i
 	connection->state = ND_NDP_NEW;
 	connection->id = id;
 	connection->peer = peer;
+	connection->address = address;
 	connection->accepted = accepted;
 	connection->priority = (uint8_t)(priority & 7);
 	nd_ndp_peer_use(ndp, peer);

@@ -1,64 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ACK, NACK, PULL and CLOSE out: a queue for the NIC, and the pulls that the pacer releases. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #define CONTROL_PRIORITY 7
 
-/* A place in the queue, or NULL when it is full: the packet is dropped and counted. */
-static struct nd_ndp_control *push(struct nd_ndp *ndp)
+/* False when the queue is full: the packet is dropped and counted. */
+ND_INLINE bool has_room(struct nd_ndp *ndp)
 {
-	if (nd_ndp_control_is_full(ndp)) {
-		ndp->counters.control_full++;
-		return NULL;
-	}
+	if (ND_LIKELY(!nd_ndp_control_is_full(ndp)))
+		return true;
+	ndp->counters.control_full++;
+	return false;
+}
+
+/* The next place in the queue, which has room. */
+ND_INLINE struct nd_ndp_control *push(struct nd_ndp *ndp)
+{
 	return &ndp->control[ndp->control_tail++ & ndp->control_mask];
 }
 
-/* A control packet of a connection, with the pull counter as it is. */
-static void push_own(struct nd_ndp *ndp, const struct nd_ndp_connection *connection, uint8_t type,
-		     uint32_t sequence)
+/* A control packet of a connection, with the pull counter as it is; there is room for it. */
+ND_INLINE void push_own(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			uint8_t type, uint8_t flags, uint32_t sequence)
 {
-	struct nd_ndp_control *control = push(ndp);
-
-	if (!control)
-		return;
-	*control = (struct nd_ndp_control){
+	*push(ndp) = (struct nd_ndp_control){
 		.peer = connection->peer,
-		.address = nd_ndp_peer_at(ndp, connection->peer)->address,
+		.address = connection->address,
 		.connection = connection->id,
 		.sequence = sequence,
 		.pull = connection->pulled,
-		.arrived = connection->arrived,
+		.arrived = flags & ND_NDP_FLAG_PULL ? connection->arrived : 0,
 		.flow = connection->flow,
 		.type = type,
-		.flags = connection->accepted ? ND_NDP_FLAG_REPLY : 0,
+		.flags = (uint8_t)(flags | (connection->accepted ? ND_NDP_FLAG_REPLY : 0)),
 	};
 }
 
 void nd_ndp_control_answer(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
 			   uint8_t type, uint32_t sequence)
 {
-	push_own(ndp, connection, type, sequence);
+	/* Both are cumulative, so every answer repairs the pulls and ACKs that were lost before it. */
+	if (has_room(ndp))
+		push_own(ndp, connection, type, ND_NDP_FLAG_PULL, sequence);
 }
 
 void nd_ndp_control_pull(struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
 {
-	push_own(ndp, connection, ND_NDP_PULL, 0);
+	if (has_room(ndp))
+		push_own(ndp, connection, ND_NDP_PULL, 0, 0);
 }
 
 void nd_ndp_control_close(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
 			  uint32_t reason)
 {
-	push_own(ndp, connection, ND_NDP_CLOSE, reason);
+	if (has_room(ndp))
+		push_own(ndp, connection, ND_NDP_CLOSE, 0, reason);
 }
 
 void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, uint32_t reason)
 {
-	struct nd_ndp_control *control = push(ndp);
-
-	if (!control)
+	if (!has_room(ndp))
 		return;
-	*control = (struct nd_ndp_control){
+	*push(ndp) = (struct nd_ndp_control){
 		.peer = ND_NONE,
 		.address = packet->source,
 		.connection = packet->ndp.connection,
@@ -70,31 +73,34 @@ void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, u
 	};
 }
 
-static void count(struct nd_ndp *ndp, uint8_t type)
+/* The counters of what was sent are in the order of the types. */
+_Static_assert(offsetof(struct nd_ndp_counters, closes_sent) -
+			       offsetof(struct nd_ndp_counters, acks_sent) ==
+		       (ND_NDP_CLOSE - ND_NDP_ACK) * sizeof(uint64_t),
+	       "ACK, NACK, PULL, CLOSE");
+
+ND_INLINE void count(struct nd_ndp *ndp, uint8_t type)
 {
-	switch (type) {
-	case ND_NDP_ACK:
-		ndp->counters.acks_sent++;
-		break;
-	case ND_NDP_NACK:
-		ndp->counters.nacks_sent++;
-		break;
-	case ND_NDP_PULL:
-		ndp->counters.pulls_sent++;
-		break;
-	default:
-		ndp->counters.closes_sent++;
-		break;
-	}
+	uint64_t *counters = (uint64_t *)&ndp->counters;
+
+	counters[offsetof(struct nd_ndp_counters, acks_sent) / sizeof(uint64_t) + type -
+		 ND_NDP_ACK]++;
 }
 
-bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
+static ND_NOINLINE bool walk_paths(const struct nd_ndp *ndp, uint32_t paths,
+				   struct nd_packet *packet)
 {
-	const struct nd_ndp_control *control;
+	packet->path = nd_ndp_peer_walk_paths(ndp, paths);
+	return true;
+}
 
-	if (ndp->control_head == ndp->control_tail)
-		return false;
-	control = &ndp->control[ndp->control_head++ & ndp->control_mask];
+/* Takes the oldest packet of the queue, which has one. The path comes last: a tail call. */
+static ND_NOINLINE bool take(struct nd_ndp *ndp, struct nd_packet *packet)
+{
+	const struct nd_ndp_control *control =
+		&ndp->control[ndp->control_head++ & ndp->control_mask];
+	uint32_t paths = nd_ndp_peer_path_set(ndp, control->peer);
+
 	nd_ndp_address(ndp, packet, control->address, control->connection, control->flow);
 	packet->type = control->type;
 	packet->flags = control->flags;
@@ -102,29 +108,54 @@ bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet)
 	packet->marks = ND_MARK_CONTROL;
 	packet->wire_bytes = (uint16_t)ndp->config.control_bytes;
 	packet->header_bytes = packet->wire_bytes;
-	packet->path = nd_ndp_peer_control_path(ndp, control->peer);
 	packet->ndp.sequence = control->sequence;
 	packet->ndp.pull = control->pull;
-	/* Both are cumulative, so every answer repairs the pulls and ACKs that were lost before it. */
-	if (control->type == ND_NDP_ACK || control->type == ND_NDP_NACK) {
-		packet->flags |= ND_NDP_FLAG_PULL;
-		packet->ndp.arrived = control->arrived;
-	}
+	packet->ndp.arrived = control->arrived;
 	count(ndp, control->type);
+	if (paths != ND_NONE)
+		return walk_paths(ndp, paths, packet);
+	packet->path = nd_ndp_peer_any_path(ndp);
 	return true;
 }
 
-void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+ND_INLINE void count_pull(struct nd_ndp_connection *connection, nd_ns now)
 {
 	connection->pulled++;
 	connection->active = now;
 	connection->repulls = 0;
+}
+
+void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	count_pull(connection, now);
 	nd_ndp_control_pull(ndp, connection);
+}
+
+ND_INLINE void pace(struct nd_ndp *ndp, nd_ns now)
+{
+	while (nd_pull_is_due(&ndp->pull, now) && !nd_ndp_control_is_full(ndp)) {
+		struct nd_ndp_connection *connection =
+			nd_ndp_connection_at(ndp, nd_pull_take_due(&ndp->pull, now));
+
+		count_pull(connection, now);
+		push_own(ndp, connection, ND_NDP_PULL, 0, 0);
+	}
 }
 
 void nd_ndp_control_pace(struct nd_ndp *ndp, nd_ns now)
 {
-	while (nd_pull_due(&ndp->pull) <= now && !nd_ndp_control_is_full(ndp))
-		nd_ndp_control_release(
-			ndp, nd_ndp_connection_at(ndp, nd_pull_take(&ndp->pull, now)), now);
+	pace(ndp, now);
+}
+
+static ND_NOINLINE bool pace_and_take(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now)
+{
+	pace(ndp, now);
+	return ndp->control_head != ndp->control_tail && take(ndp, packet);
+}
+
+bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now)
+{
+	if (nd_pull_is_due(&ndp->pull, now))
+		return pace_and_take(ndp, packet, now);
+	return ndp->control_head != ndp->control_tail && take(ndp, packet);
 }

@@ -113,7 +113,7 @@ static void describe(const struct nd_ndp *ndp, uint32_t event, struct nd_event *
 	*out = (struct nd_event){
 		.priority = connection->priority,
 		.app = connection->app,
-		.peer = nd_ndp_peer_at(ndp, connection->peer)->address,
+		.peer = connection->address,
 		.port = connection->port,
 		.id = nd_ndp_handle(connection),
 		.cookie = connection->cookie,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ACK, NACK, PULL and returned headers: what the sender learns of its packets. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 /* A counter that jumps further than this is not a lost pull but a broken peer. */
 #define PULL_JUMP_MAX 65536
@@ -25,8 +25,8 @@ static void remember(struct nd_ndp_connection *connection, bool ack)
 }
 
 /* The peer answers: time-outs start over, and what was lost in silence gets its credit back. */
-static void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		     const struct nd_ndp_sent *sent, bool ack, nd_ns now)
+ND_INLINE void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			const struct nd_ndp_sent *sent, bool ack, nd_ns now)
 {
 	if (sent->tries == 1 && sent->state == ND_NDP_FLYING)
 		nd_ndp_peer_measured(nd_ndp_peer_at(ndp, connection->peer),
@@ -39,7 +39,7 @@ static void answered(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 }
 
 /* Credit that nothing in flight can still need is worth nothing: it would make a burst later. */
-static void settle(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+static ND_NOINLINE void settle_rest(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
 	bool unsent = nd_ndp_has_unsent(connection);
 
@@ -51,6 +51,13 @@ static void settle(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 		nd_ndp_window_release(ndp, connection);
 	else
 		nd_ndp_send_schedule(ndp, connection);
+}
+
+ND_INLINE void settle(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	/* What has its turn to come, with more to send, needs nothing. */
+	if (connection->list == ND_NDP_UNLISTED || !nd_ndp_has_unsent(connection))
+		settle_rest(ndp, connection);
 }
 
 /*
@@ -88,7 +95,8 @@ static void take_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection, 
 void nd_ndp_feedback_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			  uint32_t counter)
 {
-	ndp->counters.pulls_stale += (int32_t)(counter - connection->pull_seen) <= 0;
+	if ((int32_t)(counter - connection->pull_seen) <= 0)
+		ndp->counters.pulls_stale++;
 	take_pull(ndp, connection, counter);
 	settle(ndp, connection);
 }
@@ -101,15 +109,14 @@ static void advance(const struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		 nd_ndp_sent_at(ndp, connection, connection->base)->state == ND_NDP_ACKED);
 }
 
-static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		     struct nd_ndp_sent *sent, uint32_t sequence, nd_ns now)
+ND_INLINE void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			struct nd_ndp_sent *sent, uint32_t sequence, nd_ns now)
 {
-	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
-
 	answered(ndp, connection, sent, true, now);
-	if (paths && sent->path != ND_PATH_NONE)
-		nd_paths_acked(paths, &ndp->config.score, sent->path);
-	if (sent->state == ND_NDP_WAITING) {
+	if (sent->path != ND_PATH_NONE)
+		nd_paths_acked(nd_ndp_paths_of(ndp, connection), &ndp->config.score,
+			       sent->path);
+	if (ND_UNLIKELY(sent->state == ND_NDP_WAITING)) {
 		nd_ndp_send_not_again(ndp, connection, sequence); /* it was late, not lost */
 	} else {
 		connection->flying--;
@@ -119,20 +126,27 @@ static void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	if (connection->deferred && (int32_t)(sequence - connection->train) < 0)
 		nd_ndp_send_continue_train(ndp, connection);
 	if (sent->message != ND_NDP_SLOT_NONE)
-		nd_ndp_message_acked(ndp, nd_ndp_message_at(ndp, sent->message), sent->offset);
+		nd_ndp_message_acked(ndp, connection, nd_ndp_message_at(ndp, sent->message),
+				     sent->offset);
 	if (sequence == connection->base)
 		advance(ndp, connection);
 }
 
-/* The ACKs of all below arrived that were lost, or are late. */
-static void repair_acks(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t arrived,
-			nd_ns now)
+static ND_NOINLINE void ack_below(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				  uint32_t arrived, nd_ns now)
 {
-	if (arrived - connection->base > connection->next - connection->base)
-		return; /* old, or of nothing that we sent */
 	while (connection->base != arrived)
 		on_acked(ndp, connection,
 			 nd_ndp_sent_at(ndp, connection, connection->base), connection->base, now);
+}
+
+/* The ACKs of all below arrived that were lost, or are late. */
+ND_INLINE void repair_acks(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   uint32_t arrived, nd_ns now)
+{
+	/* Else there are none, or it is old, or of nothing that we sent. */
+	if (ND_UNLIKELY(arrived - connection->base - 1 < connection->next - connection->base))
+		ack_below(ndp, connection, arrived, now);
 }
 
 void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
@@ -158,13 +172,13 @@ void nd_ndp_feedback_nack(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 			  const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_ndp_sent *sent = find_sent(ndp, connection, packet->ndp.sequence);
-	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
 
 	ndp->counters.nacks_received++;
 	if (sent && sent->state == ND_NDP_FLYING) {
 		answered(ndp, connection, sent, false, now);
-		if (paths && sent->path != ND_PATH_NONE)
-			nd_paths_nacked(paths, &ndp->config.score, sent->path);
+		if (sent->path != ND_PATH_NONE)
+			nd_paths_nacked(nd_ndp_paths_of(ndp, connection), &ndp->config.score,
+					sent->path);
 		nd_ndp_send_again(ndp, connection, sent, packet->ndp.sequence);
 		connection->due++;
 	} else {
@@ -190,7 +204,6 @@ void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 			    const struct nd_packet *packet)
 {
 	struct nd_ndp_sent *sent = find_sent(ndp, connection, packet->ndp.sequence);
-	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
 	bool no_pull_expected;
 
 	ndp->counters.bounces_received++;
@@ -198,8 +211,9 @@ void nd_ndp_feedback_bounce(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 		ndp->counters.feedback_stale++;
 		return;
 	}
-	if (paths && sent->path != ND_PATH_NONE)
-		nd_paths_bounced(paths, &ndp->config.score, sent->path);
+	if (sent->path != ND_PATH_NONE)
+		nd_paths_bounced(nd_ndp_paths_of(ndp, connection), &ndp->config.score,
+				 sent->path);
 	remember(connection, false);
 	nd_ndp_send_again(ndp, connection, sent, packet->ndp.sequence);
 	connection->due += connection->due + connection->flying < 0; /* it earns no pull */

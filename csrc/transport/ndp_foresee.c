@@ -24,12 +24,12 @@ static uint32_t slot_of(const struct nd_ndp *ndp, const struct nd_packet *packet
 
 	if (!packet)
 		return ndp->ready_levels ?
-			       ndp->ready_head[31 - __builtin_clz(ndp->ready_levels)] :
+			       ndp->ready_head[nd_top_bit_u32(ndp->ready_levels)] :
 			       ND_NONE;
+	if (ND_LIKELY(nd_ndp_ends(packet) == ndp->found_ends))
+		return ndp->found_slot;
 	key = nd_ndp_key(packet->source, packet->ndp.connection,
 			 !(packet->flags & ND_NDP_FLAG_REPLY));
-	if (ND_LIKELY(key == ndp->found_key))
-		return ndp->found_slot;
 	return nd_map_get(&ndp->connection_map, key);
 }
 

@@ -185,6 +185,7 @@ struct nd_ndp_connection {
 	uint32_t generation;
 	uint32_t slot;       /* its own, so that no pointer need be divided to know it */
 	uint32_t peer;       /* index */
+	uint32_t address;    /* ... and its handle */
 	uint32_t id;         /* on the wire */
 	uint32_t listener;   /* index, ND_NONE when we connected */
 	uint16_t port;       /* service */
@@ -237,11 +238,12 @@ struct nd_ndp {
 	struct nd_ndp_control *control; /* ring */
 	uint32_t control_mask;
 	uint32_t control_head, control_tail; /* free running */
+	uint32_t control_walk; /* through the paths to hosts that we have no list of paths to */
 	uint32_t event_head, event_tail; /* tagged */
 	uint32_t events;      /* queued */
 	uint32_t self;
-	uint32_t found_slot;  /* of the last connection found in the map, or ND_NONE; ... */
-	uint64_t found_key;   /* ... its key */
+	uint32_t found_slot;   /* of the last connection found in the map, or ND_NONE; ... */
+	uint64_t found_ends;   /* ... its ends, nd_ndp_ends() */
 	struct nd_pool connections;
 	struct nd_heap timers; /* by connection slot */
 	struct nd_pull pull;
@@ -359,6 +361,12 @@ static inline uint64_t nd_ndp_key(uint32_t peer, uint32_t id, bool accepted)
 	return (uint64_t)peer << 32 | (uint32_t)accepted << 31 | id;
 }
 
+/* Both ends of a packet's connection, but not who opened it. */
+static inline uint64_t nd_ndp_ends(const struct nd_packet *packet)
+{
+	return (uint64_t)packet->source << 32 | packet->ndp.connection;
+}
+
 struct nd_ndp_connection *nd_ndp_connection_find(const struct nd_ndp *ndp, uint64_t handle);
 /* A new connection on the wire, ND_NONE when a limit is reached (it is counted). */
 uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t id, bool accepted,
@@ -380,30 +388,6 @@ void nd_ndp_connection_arm(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 /* Gives the ring of sent packets back when it is empty and nothing waits to be sent. */
 void nd_ndp_window_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 
-/* ---- ndp_peer.c ---- */
-
-/* Index of the peer, made when it is new; ND_NONE when there is no room. */
-uint32_t nd_ndp_peer_get(struct nd_ndp *ndp, uint32_t address);
-void nd_ndp_peer_use(struct nd_ndp *ndp, uint32_t index);
-void nd_ndp_peer_drop(struct nd_ndp *ndp, uint32_t index);
-/* Paths for a peer that has none yet; NULL when there is no room. */
-struct nd_paths *nd_ndp_peer_make_paths(struct nd_ndp *ndp, uint32_t index);
-/* Its paths, made when there are none yet; NULL when there is no room. */
-static inline struct nd_paths *nd_ndp_peer_paths(struct nd_ndp *ndp, uint32_t index)
-{
-	uint32_t paths = nd_ndp_peer_at(ndp, index)->paths;
-
-	return ND_LIKELY(paths != ND_NONE) ? nd_pool_at(&ndp->path_sets, paths) :
-					     nd_ndp_peer_make_paths(ndp, index);
-}
-/* 0, -EINVAL, -ENOBUFS. */
-int nd_ndp_peer_set_paths(struct nd_ndp *ndp, const struct nd_command *command);
-/* Path id for a control packet to peer (an index or ND_NONE). */
-uint16_t nd_ndp_peer_control_path(struct nd_ndp *ndp, uint32_t peer);
-void nd_ndp_peer_measured(struct nd_ndp_peer *peer, nd_ns rtt);
-/* Time-out after backoff silent ones. */
-nd_ns nd_ndp_peer_rto(const struct nd_ndp *ndp, const struct nd_ndp_peer *peer, uint32_t backoff);
-
 /* ---- ndp_message.c ---- */
 
 /* Queues a message: 0 or -errno. */
@@ -411,8 +395,8 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 			struct nd_command *command, nd_ns now);
 /* The application takes its payload back; what is on the wire is sent empty from now on. */
 void nd_ndp_message_cancel(struct nd_ndp *ndp, struct nd_ndp_message *message, int32_t error);
-/* One packet of it is acknowledged. */
-void nd_ndp_message_acked(struct nd_ndp *ndp, struct nd_ndp_message *message, uint32_t offset);
+/* All of its packets are sent and acknowledged. */
+void nd_ndp_message_end(struct nd_ndp *ndp, struct nd_ndp_message *message);
 /* Fails every message of an ending connection. */
 void nd_ndp_message_fail_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			     int32_t error, uint32_t detail);
@@ -425,6 +409,18 @@ static inline uint32_t nd_ndp_message_payload(const struct nd_ndp_connection *co
 					      const struct nd_ndp_message *message, uint32_t offset)
 {
 	return nd_min_u32(connection->own_mss, message->bytes - offset);
+}
+/* Its packet at offset is acknowledged. */
+static inline void nd_ndp_message_acked(struct nd_ndp *ndp,
+					const struct nd_ndp_connection *connection,
+					struct nd_ndp_message *message, uint32_t offset)
+{
+	nd_assert(message->packets > 0);
+	message->packets--;
+	if (!message->cancelled)
+		message->acked += nd_ndp_message_payload(connection, message, offset);
+	if (message->packets == 0 && message->sent_all)
+		nd_ndp_message_end(ndp, message);
 }
 
 /* ---- ndp_receive_message.c ---- */
@@ -535,7 +531,7 @@ void nd_ndp_control_close(struct nd_ndp *ndp, const struct nd_ndp_connection *co
 			  uint32_t reason);
 /* CLOSE to a packet of a connection that does not exist. */
 void nd_ndp_control_refuse(struct nd_ndp *ndp, const struct nd_packet *packet, uint32_t reason);
-bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet);
+bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now);
 /* A PULL that releases one packet more. */
 void nd_ndp_control_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now);
 /* Releases the pulls that are due. */

@@ -93,17 +93,9 @@ void nd_ndp_message_cancel(struct nd_ndp *ndp, struct nd_ndp_message *message, i
 	nd_ndp_event_message(ndp, message);
 }
 
-void nd_ndp_message_acked(struct nd_ndp *ndp, struct nd_ndp_message *message, uint32_t offset)
+void nd_ndp_message_end(struct nd_ndp *ndp, struct nd_ndp_message *message)
 {
-	struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, message->connection);
-
-	nd_assert(message->packets > 0);
-	message->packets--;
-	if (!message->cancelled)
-		message->acked += nd_ndp_message_payload(connection, message, offset);
-	if (message->packets || !message->sent_all)
-		return;
-	unlink_message(ndp, connection, message);
+	unlink_message(ndp, nd_ndp_connection_at(ndp, message->connection), message);
 	if (message->cancelled) {
 		free_if_done(ndp, message);
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The hosts we talk to: round-trip time, and the paths to them once data is sent. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -171,32 +171,14 @@ int nd_ndp_peer_set_paths(struct nd_ndp *ndp, const struct nd_command *command)
 	return 0;
 }
 
-uint16_t nd_ndp_peer_control_path(struct nd_ndp *ndp, uint32_t index)
+uint16_t nd_ndp_peer_walk_paths(const struct nd_ndp *ndp, uint32_t index)
 {
-	uint32_t paths = index == ND_NONE ? ND_NONE : nd_ndp_peer_at(ndp, index)->paths;
+	struct nd_paths *paths = paths_at(ndp, index);
 
-	if (paths != ND_NONE)
-		return nd_paths_id(paths_at(ndp, paths),
-				   nd_paths_next_control(paths_at(ndp, paths)));
-	return ndp->config.paths == 1 ? 0 : (uint16_t)nd_rng_below(&ndp->rng, ndp->config.paths);
+	return nd_paths_id(paths, nd_paths_next_control(paths));
 }
 
 /* ---- round-trip time, as RFC 6298 ---- */
-
-void nd_ndp_peer_measured(struct nd_ndp_peer *peer, nd_ns rtt)
-{
-	uint32_t sample = (uint32_t)nd_min_u64(nd_max_u64(rtt, 1), UINT32_MAX / 8);
-	uint32_t error;
-
-	if (peer->rtt_ns == 0) {
-		peer->rtt_ns = sample;
-		peer->rtt_var_ns = sample / 2;
-		return;
-	}
-	error = sample > peer->rtt_ns ? sample - peer->rtt_ns : peer->rtt_ns - sample;
-	peer->rtt_var_ns += error / 4 - peer->rtt_var_ns / 4;
-	peer->rtt_ns += sample / 8 - peer->rtt_ns / 8;
-}
 
 nd_ns nd_ndp_peer_rto(const struct nd_ndp *ndp, const struct nd_ndp_peer *peer, uint32_t backoff)
 {

@@ -68,8 +68,8 @@ static void put_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 		connection->put_off++;
 }
 
-static void queue_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		       uint32_t wire_bytes, nd_ns now)
+ND_INLINE void queue_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint32_t wire_bytes, nd_ns now)
 {
 	uint32_t slot = connection->slot;
 
@@ -77,8 +77,8 @@ static void queue_pull(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		nd_pull_add(&ndp->pull, slot, wire_bytes, now);
 }
 
-void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			   uint32_t wire_bytes, nd_ns now)
+static ND_NOINLINE void credit_any(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				   uint32_t wire_bytes, nd_ns now)
 {
 	bool end_known = nd_ndp_end_known(connection);
 	uint32_t missing = nd_ndp_missing(connection);
@@ -103,6 +103,23 @@ void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 	if (end_known)
 		ndp->counters.pulls_removed +=
 			nd_pull_cap(&ndp->pull, connection->slot, missing);
+}
+
+ND_INLINE void credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		      uint32_t wire_bytes, nd_ns now)
+{
+	/* In the middle of what can be kept there is nothing to weigh. */
+	if (ND_LIKELY(!nd_ndp_end_known(connection) && !connection->blocked &&
+		      !connection->put_off && !connection->futile))
+		queue_pull(ndp, connection, wire_bytes, now);
+	else
+		credit_any(ndp, connection, wire_bytes, now);
+}
+
+void nd_ndp_receive_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			   uint32_t wire_bytes, nd_ns now)
+{
+	credit(ndp, connection, wire_bytes, now);
 }
 
 bool nd_ndp_receive_waits(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
@@ -178,13 +195,13 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	learn_end(connection, packet);
 	if (ack) {
 		mark_arrived(ndp, connection, packet->ndp.sequence);
-		connection->futile = (uint16_t)(connection->futile - (connection->futile != 0));
+		if (connection->futile)
+			connection->futile--;
 	} else {
 		connection->futile = (uint16_t)nd_min_u32(connection->futile + 1u,
 							  ndp->config.futile_max + 1);
 	}
-	nd_ndp_receive_credit(ndp, connection,
-			      packet->payload_bytes + ndp->config.data_header_bytes, now);
+	credit(ndp, connection, packet->payload_bytes + ndp->config.data_header_bytes, now);
 	carry_pull(ndp, connection, ack, now);
 	nd_ndp_control_answer(ndp, connection, ack ? ND_NDP_ACK : ND_NDP_NACK,
 			      packet->ndp.sequence);
@@ -204,6 +221,33 @@ static bool has_lost_state(const struct nd_ndp_connection *connection,
 	return (int32_t)(base - connection->arrived) > 0;
 }
 
+/* True when a packet may be new; what else it is, is dealt with. */
+static ND_NOINLINE bool is_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				 const struct nd_packet *packet, nd_ns now)
+{
+	if (has_lost_state(connection, packet)) {
+		ndp->counters.state_lost++;
+		nd_ndp_connection_abort(ndp, connection, -ECONNRESET, ND_NDP_CLOSE_UNKNOWN, false,
+					now);
+	} else if (has_arrived(ndp, connection, packet->ndp.sequence)) {
+		answer_duplicate(ndp, connection, packet, now);
+	} else if (packet->ndp.sequence - connection->arrived >= ndp->config.window_packets) {
+		ndp->counters.beyond_window++;
+	} else if (breaks_fin(connection, packet)) {
+		ndp->counters.bad_fin++;
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* The one that is missing first, and no FIN in sight: whatever is_fresh() looks for it is not. */
+static bool is_next(const struct nd_ndp_connection *connection, const struct nd_packet *packet)
+{
+	return packet->ndp.sequence == connection->arrived && connection->peer_fin == ND_NONE &&
+	       !(packet->flags & ND_NDP_FLAG_FIN);
+}
+
 /* Apart, so that ACKs and PULLs do not save its registers. */
 static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 				const struct nd_packet *packet, nd_ns now)
@@ -212,26 +256,14 @@ static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *co
 		ndp->counters.headers_received++;
 	else
 		ndp->counters.data_received++;
-	ndp->counters.congested_received += (packet->flags & ND_NDP_FLAG_CONGESTED) != 0;
+	if (packet->flags & ND_NDP_FLAG_CONGESTED)
+		ndp->counters.congested_received++;
 	if (!nd_ndp_receive_is_futile(ndp, connection)) {
 		connection->active = now;
 		connection->repulls = 0;
 	}
-	if (has_lost_state(connection, packet)) {
-		ndp->counters.state_lost++;
-		nd_ndp_connection_abort(ndp, connection, -ECONNRESET, ND_NDP_CLOSE_UNKNOWN, false,
-					now);
-		return;
-	}
-	if (has_arrived(ndp, connection, packet->ndp.sequence)) {
-		answer_duplicate(ndp, connection, packet, now);
-	} else if (packet->ndp.sequence - connection->arrived >= ndp->config.window_packets) {
-		ndp->counters.beyond_window++;
-	} else if (breaks_fin(connection, packet)) {
-		ndp->counters.bad_fin++;
-	} else {
+	if (ND_LIKELY(is_next(connection, packet)) || is_fresh(ndp, connection, packet, now))
 		on_fresh(ndp, connection, packet, now);
-	}
 	if (connection->timer > now + ndp->config.repull_ns)
 		nd_ndp_connection_arm(ndp, connection, now + ndp->config.repull_ns);
 }
@@ -293,18 +325,15 @@ static void on_remembered(struct nd_ndp *ndp, struct nd_ndp_connection *connecti
 		nd_ndp_control_answer(ndp, connection, ND_NDP_ACK, packet->ndp.sequence);
 }
 
-static void on_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+/* The rest of on_live(), all types. */
+static void on_type(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		    const struct nd_packet *packet, nd_ns now)
 {
-	if (packet->type == ND_NDP_CLOSE) {
-		on_close(ndp, connection, packet, now);
+	if (packet->type == ND_NDP_DATA) {
+		on_data(ndp, connection, packet, now);
 		return;
 	}
-	nd_ndp_feedback_heard(connection, now);
 	switch (packet->type) {
-	case ND_NDP_DATA:
-		on_data(ndp, connection, packet, now);
-		break;
 	case ND_NDP_ACK:
 		nd_ndp_feedback_ack(ndp, connection, packet, now);
 		break;
@@ -315,6 +344,17 @@ static void on_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		nd_ndp_feedback_pull(ndp, connection, packet->ndp.pull);
 		break;
 	}
+}
+
+static void on_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		    const struct nd_packet *packet, nd_ns now)
+{
+	if (packet->type == ND_NDP_CLOSE) {
+		on_close(ndp, connection, packet, now);
+		return;
+	}
+	nd_ndp_feedback_heard(connection, now);
+	on_type(ndp, connection, packet, now);
 }
 
 /* A packet for no connection: the first of one, or a stray. */
@@ -334,26 +374,15 @@ static void on_stranger(struct nd_ndp *ndp, const struct nd_packet *packet, nd_n
 		nd_ndp_control_refuse(ndp, packet, ND_NDP_CLOSE_UNKNOWN);
 }
 
-static ND_NOINLINE uint32_t look_up(struct nd_ndp *ndp, uint64_t key)
-{
-	ndp->found_key = key;
-	ndp->found_slot = nd_map_get(&ndp->connection_map, key);
-	return ndp->found_slot;
-}
-
-/* What comes in a row often is of one connection: an ACK and its PULL, a burst of DATA. */
-ND_INLINE struct nd_ndp_connection *find(struct nd_ndp *ndp, const struct nd_packet *packet,
+static struct nd_ndp_connection *find(struct nd_ndp *ndp, const struct nd_packet *packet,
 				      bool accepted)
 {
 	uint64_t key = nd_ndp_key(packet->source, packet->ndp.connection, accepted);
-	uint32_t slot = ndp->found_slot;
+	uint32_t slot = nd_map_get(&ndp->connection_map, key);
 
-	if (ND_UNLIKELY(slot == ND_NONE || key != ndp->found_key)) {
-		slot = look_up(ndp, key);
-		if (slot == ND_NONE)
-			return NULL;
-	}
-	return nd_ndp_connection_at(ndp, slot);
+	ndp->found_slot = slot;
+	ndp->found_ends = nd_ndp_ends(packet);
+	return slot == ND_NONE ? NULL : nd_ndp_connection_at(ndp, slot);
 }
 
 /* One of our own headers, turned around by a switch: source is still the other end. */
@@ -372,12 +401,10 @@ static void on_bounced(struct nd_ndp *ndp, const struct nd_packet *packet)
 		ndp->counters.unknown_connection++;
 }
 
-void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
+static ND_NOINLINE void receive_any(struct nd_ndp *ndp, const struct nd_packet *packet, nd_ns now)
 {
-	struct nd_ndp *ndp = endpoint;
 	struct nd_ndp_connection *connection;
 
-	ndp->clock = now;
 	if (packet->type < ND_NDP_DATA || packet->type > ND_NDP_CLOSE) {
 		ndp->counters.bad_type++;
 		return;
@@ -399,4 +426,32 @@ void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
 		on_live(ndp, connection, packet, now);
 	else
 		on_remembered(ndp, connection, packet, now);
+}
+
+/* Of a connection that is open: DATA, ACK, NACK or PULL as their sender made them. */
+ND_INLINE bool is_ordinary(const struct nd_ndp_connection *connection,
+			   const struct nd_packet *packet)
+{
+	return (connection->state == ND_NDP_OPEN || connection->state == ND_NDP_CLOSING) &&
+	       connection->accepted == !(packet->flags & ND_NDP_FLAG_REPLY) &&
+	       !(packet->marks & ND_MARK_BOUNCED) && packet->type - 1u < ND_NDP_CLOSE - 1u;
+}
+
+/* What comes in a row often is of one connection: an ACK and its PULL, a burst of DATA. */
+void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
+{
+	struct nd_ndp *ndp = endpoint;
+	uint32_t slot = ndp->found_slot;
+	struct nd_ndp_connection *connection;
+
+	ndp->clock = now;
+	if (ND_LIKELY(nd_ndp_ends(packet) == ndp->found_ends && slot != ND_NONE)) {
+		connection = nd_ndp_connection_at(ndp, slot);
+		if (ND_LIKELY(is_ordinary(connection, packet))) {
+			nd_ndp_feedback_heard(connection, now);
+			on_type(ndp, connection, packet, now);
+			return;
+		}
+	}
+	receive_any(ndp, packet, now);
 }

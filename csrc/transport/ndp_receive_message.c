@@ -27,7 +27,7 @@ static uint64_t full_number(const struct nd_ndp_connection *connection, uint16_t
 	uint16_t distance = (uint16_t)(number - (uint16_t)connection->number_base);
 
 	/* The upper half is the past. */
-	return connection->number_base + distance - (distance & 0x8000 ? 0x10000 : 0);
+	return connection->number_base + (uint64_t)(int16_t)distance;
 }
 
 static bool is_done(const struct nd_ndp_connection *connection, uint64_t number)
@@ -228,8 +228,9 @@ static void complete(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	nd_ndp_event_incoming(ndp, incoming);
 }
 
-static enum nd_ndp_stored abandon(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-				  const struct nd_packet *packet)
+static ND_NOINLINE enum nd_ndp_stored abandon(struct nd_ndp *ndp,
+					      struct nd_ndp_connection *connection,
+					      const struct nd_packet *packet)
 {
 	uint64_t number = full_number(connection, packet->ndp.message);
 	struct nd_ndp_incoming *incoming = find_record(ndp, connection->incoming, number);
@@ -251,9 +252,23 @@ static enum nd_ndp_stored abandon(struct nd_ndp *ndp, struct nd_ndp_connection *
 	return ND_NDP_STORED;
 }
 
-static enum nd_ndp_stored store_part(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-				     struct nd_ndp_incoming *incoming,
-				     const struct nd_packet *packet)
+/* What touches the payload, apart: the simulator's packets carry none. */
+static ND_NOINLINE enum nd_ndp_stored copy_part(struct nd_ndp *ndp,
+						struct nd_ndp_connection *connection,
+						struct nd_ndp_incoming *incoming,
+						const struct nd_packet *packet)
+{
+	if (incoming->memory && packet->payload && packet->payload_bytes)
+		memcpy(incoming->memory + packet->ndp.offset, packet->payload,
+		       packet->payload_bytes);
+	if (incoming->received == incoming->bytes)
+		complete(ndp, connection, incoming);
+	return ND_NDP_STORED;
+}
+
+ND_INLINE enum nd_ndp_stored store_part(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+					struct nd_ndp_incoming *incoming,
+					const struct nd_packet *packet)
 {
 	if (incoming->bytes != packet->ndp.message_bytes ||
 	    !is_in_line(connection, incoming, packet)) {
@@ -264,17 +279,15 @@ static enum nd_ndp_stored store_part(struct nd_ndp *ndp, struct nd_ndp_connectio
 	incoming->anchor_offset = packet->ndp.offset;
 	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes)
 		return ND_NDP_STORED;
-	if (incoming->memory && packet->payload && packet->payload_bytes)
-		memcpy(incoming->memory + packet->ndp.offset, packet->payload,
-		       packet->payload_bytes);
 	incoming->received += packet->payload_bytes;
-	if (incoming->received == incoming->bytes)
-		complete(ndp, connection, incoming);
+	if (incoming->memory || incoming->received == incoming->bytes)
+		return copy_part(ndp, connection, incoming, packet);
 	return ND_NDP_STORED;
 }
 
-static enum nd_ndp_stored refuse_too_long(struct nd_ndp *ndp,
-					  struct nd_ndp_connection *connection, nd_ns now)
+static ND_NOINLINE enum nd_ndp_stored refuse_too_long(struct nd_ndp *ndp,
+						      struct nd_ndp_connection *connection,
+						      nd_ns now)
 {
 	ndp->counters.too_long++;
 	ndp->counters.connections_reset++;
@@ -282,15 +295,40 @@ static enum nd_ndp_stored refuse_too_long(struct nd_ndp *ndp,
 	return ND_NDP_ABORTED;
 }
 
+/* The first packet of a message that arrives, or one of a message that is over. */
+static ND_NOINLINE enum nd_ndp_stored store_first(struct nd_ndp *ndp,
+						  struct nd_ndp_connection *connection,
+						  const struct nd_packet *packet, uint64_t number)
+{
+	bool whole = packet->payload_bytes == packet->ndp.message_bytes &&
+		     !((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes);
+	struct nd_ndp_incoming *incoming;
+	int rc;
+
+	if (is_done(connection, number))
+		return ND_NDP_STORED; /* cancelled: a part of it that was under way */
+	if (find_record(ndp, connection->delivered, number)) {
+		ndp->counters.bad_message++; /* whole already: no new sequence can be part of it */
+		return ND_NDP_REFUSED;
+	}
+	rc = open_message(ndp, connection, number, packet->ndp.message_bytes, whole, &incoming);
+	if (rc) {
+		if (rc != -EINPROGRESS)
+			enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
+		return ND_NDP_NO_ROOM;
+	}
+	if (connection->blocked && connection->blocked_number == number)
+		nd_ndp_incoming_leave_blocked(ndp, connection);
+	return store_part(ndp, connection, incoming, packet);
+}
+
 enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 					 const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_ndp_incoming *incoming;
 	uint64_t number;
-	bool whole;
-	int rc;
 
-	if (packet->flags & ND_NDP_FLAG_VOID) {
+	if (ND_UNLIKELY(packet->flags & ND_NDP_FLAG_VOID)) {
 		if (packet->payload_bytes == 0)
 			return abandon(ndp, connection, packet);
 		ndp->counters.bad_length++;
@@ -304,24 +342,8 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 	}
 	number = full_number(connection, packet->ndp.message);
 	incoming = find_record(ndp, connection->incoming, number);
-	if (incoming)
-		return store_part(ndp, connection, incoming, packet);
-	if (is_done(connection, number))
-		return ND_NDP_STORED; /* cancelled: a part of it that was under way */
-	if (find_record(ndp, connection->delivered, number)) {
-		ndp->counters.bad_message++; /* whole already: no new sequence can be part of it */
-		return ND_NDP_REFUSED;
-	}
-	whole = packet->payload_bytes == packet->ndp.message_bytes &&
-		!((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes);
-	rc = open_message(ndp, connection, number, packet->ndp.message_bytes, whole, &incoming);
-	if (rc) {
-		if (rc != -EINPROGRESS)
-			enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
-		return ND_NDP_NO_ROOM;
-	}
-	if (connection->blocked && connection->blocked_number == number)
-		nd_ndp_incoming_leave_blocked(ndp, connection);
+	if (!incoming)
+		return store_first(ndp, connection, packet, number);
 	return store_part(ndp, connection, incoming, packet);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* DATA out: which connection is next, and which of its packets. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 /* ---- lists of connections ---- */
 
@@ -188,16 +188,18 @@ void nd_ndp_send_not_again(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 
 /* ---- filling in packets ---- */
 
-static void choose_path(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-			struct nd_ndp_sent *sent, uint16_t avoid, struct nd_packet *packet)
+ND_INLINE void choose_path(struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+			   struct nd_ndp_sent *sent, uint16_t avoid, struct nd_packet *packet)
 {
-	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
+	struct nd_paths *paths;
 
-	if (ND_UNLIKELY(!paths)) {
-		sent->path = ND_PATH_NONE;
-		packet->path = nd_ndp_peer_control_path(ndp, connection->peer);
+	if (ND_UNLIKELY(nd_ndp_peer_at(ndp, connection->peer)->paths == ND_NONE &&
+			!nd_ndp_peer_make_paths(ndp, connection->peer))) {
+		sent->path = ND_PATH_NONE; /* there is no room for a set */
+		packet->path = nd_ndp_peer_any_path(ndp);
 		return;
 	}
+	paths = nd_ndp_paths_of(ndp, connection);
 	sent->path = nd_paths_next(paths, &ndp->config.score, avoid);
 	packet->path = nd_paths_id(paths, sent->path);
 }
@@ -209,47 +211,54 @@ static uint16_t backlog_kib(const struct nd_ndp_connection *connection)
 	return (uint16_t)nd_min_u64(kib, UINT16_MAX);
 }
 
+/* Asked while something is sent, so there is a time since when we are busy. */
 static bool is_congested(const struct nd_ndp *ndp, nd_ns now)
 {
-	return ndp->busy_since != ND_NEVER && now - ndp->busy_since >= ndp->config.congested_ns;
+	return now - ndp->busy_since >= ndp->config.congested_ns;
+}
+
+/* The message that a packet on the wire is of, or NULL. */
+static const struct nd_ndp_message *message_of(const struct nd_ndp *ndp,
+					       const struct nd_ndp_sent *sent)
+{
+	return sent->message == ND_NDP_SLOT_NONE ? NULL : nd_ndp_message_at(ndp, sent->message);
 }
 
 /* The part of a message, or the emptiness, that a sequence stands for. */
-static void fill_content(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
-			 const struct nd_ndp_sent *sent, struct nd_packet *packet)
+ND_INLINE void fill_content(const struct nd_ndp_connection *connection,
+			    const struct nd_ndp_message *message, uint32_t offset,
+			    struct nd_packet *packet)
 {
-	const struct nd_ndp_message *message;
-
-	if (sent->message == ND_NDP_SLOT_NONE) {
+	if (ND_UNLIKELY(!message)) {
 		packet->flags |= ND_NDP_FLAG_VOID;
 		return;
 	}
-	message = nd_ndp_message_at(ndp, sent->message);
 	packet->ndp.message = (uint16_t)message->number;
 	packet->ndp.message_bytes = message->bytes;
-	if (message->cancelled) {
+	if (ND_UNLIKELY(message->cancelled)) {
 		packet->flags |= ND_NDP_FLAG_VOID;
 		packet->ndp.message_bytes = nd_max_u32(message->bytes, 1);
 		return;
 	}
-	packet->ndp.offset = sent->offset;
-	packet->payload_bytes = (uint16_t)nd_ndp_message_payload(connection, message, sent->offset);
+	packet->ndp.offset = offset;
+	packet->payload_bytes = (uint16_t)nd_ndp_message_payload(connection, message, offset);
 	if (message->payload)
-		packet->payload = message->payload + sent->offset;
+		packet->payload = message->payload + offset;
 }
 
-static void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t sequence,
-		 const struct nd_ndp_sent *sent, struct nd_packet *packet, nd_ns now)
+/* A packet of this message, or of none, from offset on. */
+ND_INLINE void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t sequence,
+		    const struct nd_ndp_message *message, uint32_t offset,
+		    struct nd_packet *packet, nd_ns now)
 {
-	nd_ndp_address(ndp, packet, nd_ndp_peer_at(ndp, connection->peer)->address,
-		       connection->id, connection->flow);
+	nd_ndp_address(ndp, packet, connection->address, connection->id, connection->flow);
 	packet->type = ND_NDP_DATA;
 	packet->priority = connection->priority;
 	packet->rank = (uint32_t)nd_min_u64(connection->backlog, UINT32_MAX);
 	packet->ndp.sequence = sequence;
 	packet->ndp.base = (uint16_t)connection->base;
 	packet->ndp.backlog = backlog_kib(connection);
-	fill_content(ndp, connection, sent, packet);
+	fill_content(connection, message, offset, packet);
 	packet->header_bytes = (uint16_t)ndp->config.data_header_bytes;
 	packet->wire_bytes = (uint16_t)(packet->header_bytes + packet->payload_bytes);
 	packet->marks = packet->flags & ND_NDP_FLAG_VOID ? ND_MARK_CONTROL :
@@ -272,15 +281,13 @@ static void fill_syn(const struct nd_ndp_connection *connection, struct nd_packe
 	packet->ndp.service = connection->port;
 }
 
-static void took_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		     struct nd_ndp_sent *sent, nd_ns now)
+ND_INLINE void took_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			struct nd_ndp_sent *sent, nd_ns now)
 {
 	if (connection->flying == 0 && connection->waiting == 0)
 		connection->alive = now; /* from now on we wait for the peer */
 	sent->state = ND_NDP_FLYING;
 	sent->stamp = nd_ndp_stamp(now);
-	if (sent->tries < UINT8_MAX)
-		sent->tries++;
 	connection->flying++;
 	ndp->counters.data_sent++;
 	if (connection->timer > now + ndp->config.rto_min_ns)
@@ -291,15 +298,17 @@ static void took_off(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 
 /* ---- the three kinds of packets ---- */
 
-static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		   struct nd_packet *packet, nd_ns now)
+static ND_NOINLINE void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			       struct nd_packet *packet, nd_ns now)
 {
 	uint32_t sequence = oldest_waiting(ndp, connection);
 	struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, sequence);
 
 	connection->credit--;
 	connection->solicit_due = false;
-	fill(ndp, connection, sequence, sent, packet, now);
+	if (sent->tries < UINT8_MAX)
+		sent->tries++;
+	fill(ndp, connection, sequence, message_of(ndp, sent), sent->offset, packet, now);
 	packet->flags |= ND_NDP_FLAG_RTX;
 	if (!connection->heard && sequence < connection->syn_end)
 		fill_syn(connection, packet);
@@ -310,13 +319,14 @@ static void resend(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 }
 
 /* A header alone: to the receiver as if the packet had been trimmed, so it earns a pull. */
-static void solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		    struct nd_packet *packet, nd_ns now)
+static ND_NOINLINE void solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				struct nd_packet *packet, nd_ns now)
 {
 	uint32_t sequence = oldest_waiting(ndp, connection);
+	struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, sequence);
 
 	connection->solicit_due = false;
-	fill(ndp, connection, sequence, nd_ndp_sent_at(ndp, connection, sequence), packet, now);
+	fill(ndp, connection, sequence, message_of(ndp, sent), sent->offset, packet, now);
 	packet->flags |= ND_NDP_FLAG_RTX;
 	if (!connection->heard && sequence < connection->syn_end)
 		fill_syn(connection, packet);
@@ -327,15 +337,12 @@ static void solicit(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	ndp->counters.solicits_sent++;
 }
 
-/* The next part of the message under way gets the next sequence; returns its index. */
-static uint16_t advance_message(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-				struct nd_ndp_sent *sent)
+/* The next part of the message under way, which begins at message->sent, gets a sequence. */
+ND_INLINE void advance_message(struct nd_ndp_connection *connection,
+			       struct nd_ndp_message *message)
 {
-	uint32_t index = connection->sending;
-	struct nd_ndp_message *message = nd_ndp_message_at(ndp, index);
 	uint32_t bytes = nd_ndp_message_payload(connection, message, message->sent);
 
-	sent->offset = message->sent;
 	message->packets++;
 	if (!message->cancelled) {
 		message->sent += bytes;
@@ -345,7 +352,6 @@ static uint16_t advance_message(struct nd_ndp *ndp, struct nd_ndp_connection *co
 		message->sent_all = true;
 		connection->sending = message->next;
 	}
-	return (uint16_t)index;
 }
 
 static void send_new(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
@@ -353,23 +359,30 @@ static void send_new(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 {
 	uint32_t sequence = connection->next++;
 	struct nd_ndp_sent *sent = nd_ndp_sent_at(ndp, connection, sequence);
+	struct nd_ndp_message *message = NULL;
+	uint32_t offset = 0;
 
-	*sent = (struct nd_ndp_sent){ .message = ND_NDP_SLOT_NONE };
+	sent->tries = 1;
 	if (connection->push)
 		connection->push--;
 	else
 		connection->credit--;
-	if (connection->sending != ND_NONE)
-		sent->message = advance_message(ndp, connection, sent);
-	else
+	sent->message = (uint16_t)connection->sending; /* of none: ND_NDP_SLOT_NONE */
+	if (ND_LIKELY(connection->sending != ND_NONE)) {
+		message = nd_ndp_message_at(ndp, connection->sending);
+		offset = message->sent;
+		advance_message(connection, message);
+	} else {
 		connection->empty_due = false;
+	}
+	sent->offset = offset;
 	if (connection->fin_asked && !nd_ndp_has_unsent(connection))
 		connection->fin = sequence;
 	if (connection->state == ND_NDP_NEW) {
 		connection->state = ND_NDP_OPENING;
 		ndp->counters.connections_opened++;
 	}
-	fill(ndp, connection, sequence, sent, packet, now);
+	fill(ndp, connection, sequence, message, offset, packet, now);
 	if (!connection->accepted && sequence < connection->syn_end)
 		fill_syn(connection, packet);
 	choose_path(ndp, connection, sent, ND_PATH_NONE, packet);
@@ -392,7 +405,7 @@ static void send_one(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 bool nd_ndp_send_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns now)
 {
 	while (ndp->ready_levels) {
-		uint32_t level = 31 - (uint32_t)__builtin_clz(ndp->ready_levels);
+		uint32_t level = nd_top_bit_u32(ndp->ready_levels);
 		struct nd_ndp_connection *connection =
 			nd_ndp_connection_at(ndp, ndp->ready_head[level]);
 

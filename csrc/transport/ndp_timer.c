@@ -5,7 +5,7 @@
  * One timer a connection. When it fires, everything that may be due is looked at, and the timer is
  * set to the earliest of what may be due next; see DESIGN NOTES 3 of ndp_internal.h.
  */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #include <errno.h>
 
@@ -21,10 +21,8 @@ static nd_ns stamp_age(const struct nd_ndp_sent *sent, nd_ns now)
 static void take_for_lost(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			  struct nd_ndp_sent *sent, uint32_t sequence)
 {
-	struct nd_paths *paths = nd_ndp_peer_paths(ndp, connection->peer);
-
-	if (paths && sent->path != ND_PATH_NONE)
-		nd_paths_lost(paths, &ndp->config.score, sent->path);
+	if (sent->path != ND_PATH_NONE)
+		nd_paths_lost(nd_ndp_paths_of(ndp, connection), &ndp->config.score, sent->path);
 	nd_ndp_send_again(ndp, connection, sent, sequence);
 	ndp->counters.timeouts++;
 }
@@ -191,10 +189,8 @@ static nd_ns keep_alive(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 
 static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	uint32_t address = nd_ndp_peer_at(ndp, connection->peer)->address;
-
-	nd_map_remove(&ndp->connection_map,
-		      nd_ndp_key(address, connection->id, connection->accepted));
+	nd_map_remove(&ndp->connection_map, nd_ndp_key(connection->address, connection->id,
+						       connection->accepted));
 	ndp->found_slot = ND_NONE;
 	connection->state = ND_NDP_ENDED;
 	nd_ndp_connection_try_free(ndp, connection);

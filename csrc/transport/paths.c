@@ -4,19 +4,11 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct nd_path) == 14, "8,192 hosts x 256 paths fit in 50 MB");
-
-static uint16_t *order_of(const struct nd_paths *paths)
-{
-	return (uint16_t *)(void *)(nd_paths_slots(paths) + paths->limit);
-}
+_Static_assert(sizeof(struct nd_path) == 16, "8,192 hosts x 256 paths fit in 50 MB");
 
 size_t nd_paths_bytes(uint32_t limit)
 {
-	size_t bytes = sizeof(struct nd_paths) +
-		       limit * (sizeof(struct nd_path) + sizeof(uint16_t));
-
-	return (bytes + 7) & ~(size_t)7;
+	return sizeof(struct nd_paths) + limit * sizeof(struct nd_path);
 }
 
 void nd_paths_init(struct nd_paths *paths, uint32_t limit, uint32_t count, struct nd_rng rng)
@@ -95,6 +87,7 @@ void nd_paths_set(struct nd_paths *paths, const void *ids, uint32_t count)
 	}
 	paths->usable = 0; /* a new round begins with the next packet */
 	paths->at = 0;
+	paths->calm = false;
 }
 
 /* ---- verdicts ---- */
@@ -163,13 +156,6 @@ static void judge(struct nd_paths *paths, const struct nd_paths_config *config,
 	}
 	if (!(path->good | path->bad | path->lost))
 		return;
-	if (ND_LIKELY(!(path->avoid | path->nacks | path->losses))) {
-		/* All is well, and no verdict could say else. */
-		if (path->acks > 2u * config->judge_feedbacks)
-			halve(paths, path);
-		path->good = 0;
-		return;
-	}
 	path->avoid = path->avoid ? probation(paths, config, path) : standing(paths, config, path);
 	path->skip = path->avoid;
 	path->good = path->bad = path->lost = 0;
@@ -177,10 +163,15 @@ static void judge(struct nd_paths *paths, const struct nd_paths_config *config,
 
 /* ---- the permutation ---- */
 
+/* The round will come by this slot. */
+static void visit(struct nd_paths *paths, uint32_t slot)
+{
+	nd_paths_slots(paths)[paths->usable++].order = (uint16_t)slot;
+}
+
 /* All are set aside: those whose time ends first are used. */
 static void take_the_least_bad(struct nd_paths *paths)
 {
-	uint16_t *order = order_of(paths);
 	uint8_t least = UINT8_MAX;
 
 	for (uint32_t i = 0; i < paths->slots; i++) {
@@ -196,16 +187,16 @@ static void take_the_least_bad(struct nd_paths *paths)
 			continue;
 		path->skip = (uint8_t)(path->skip - least);
 		if (path->skip == 0)
-			order[paths->usable++] = (uint16_t)i;
+			visit(paths, i);
 	}
 }
 
-static void begin_round(struct nd_paths *paths, const struct nd_paths_config *config)
+/* Judges all paths and finds those that may be used. */
+static void judge_all(struct nd_paths *paths, const struct nd_paths_config *config)
 {
-	uint16_t *order = order_of(paths);
+	uint32_t against = 0;
 
 	paths->usable = 0;
-	paths->at = 0;
 	for (uint32_t i = 0; i < paths->slots; i++) {
 		struct nd_path *path = &nd_paths_slots(paths)[i];
 
@@ -214,28 +205,12 @@ static void begin_round(struct nd_paths *paths, const struct nd_paths_config *co
 		if (config->scoreboard)
 			judge(paths, config, path);
 		if (path->skip == 0)
-			order[paths->usable++] = (uint16_t)i;
+			visit(paths, i);
+		against |= (uint32_t)path->nacks | path->losses | path->avoid;
 	}
 	if (paths->usable == 0)
 		take_the_least_bad(paths);
-	for (uint32_t i = paths->usable; i > 1; i--) {
-		uint32_t other = nd_rng_below(&paths->rng, i);
-		uint16_t slot = order[i - 1];
-
-		order[i - 1] = order[other];
-		order[other] = slot;
-	}
-}
-
-/* Makes another slot than order[at] the next one; the round still visits both. */
-static void swap_next(struct nd_paths *paths)
-{
-	uint16_t *order = order_of(paths);
-	uint32_t other = paths->at + 1u < paths->usable ? paths->at + 1u : 0;
-	uint16_t slot = order[paths->at];
-
-	order[paths->at] = order[other];
-	order[other] = slot;
+	paths->calm = against == 0;
 }
 
 /* The only usable path failed this packet: even one that is set aside is the better guess. */
@@ -249,20 +224,28 @@ static uint16_t any_but(struct nd_paths *paths, uint16_t avoid)
 	return slot;
 }
 
-uint16_t nd_paths_next(struct nd_paths *paths, const struct nd_paths_config *config,
-		       uint16_t avoid)
+/* The packet failed on the path that the round has chosen: another of those that are usable. */
+static uint16_t swap_next(struct nd_paths *paths)
 {
-	uint16_t *order = order_of(paths);
+	uint32_t at = paths->at - 1u;
 
-	if (paths->at >= paths->usable)
-		begin_round(paths, config);
-	if (ND_UNLIKELY(order[paths->at] == avoid)) {
-		if (paths->usable > 1)
-			swap_next(paths);
-		else if (paths->count > 1)
-			return any_but(paths, avoid);
+	return nd_paths_swap(paths, at, at + 1 < paths->usable ? at + 1 : 0);
+}
+
+uint16_t nd_paths_next_round(struct nd_paths *paths, const struct nd_paths_config *config,
+			     uint16_t avoid)
+{
+	uint16_t slot;
+
+	if (paths->at >= paths->usable) {
+		if (!paths->calm)
+			judge_all(paths, config);
+		paths->at = 0;
 	}
-	return order[paths->at++];
+	if (paths->usable == 1 && paths->count > 1 && nd_paths_slots(paths)->order == avoid)
+		return any_but(paths, avoid);
+	slot = nd_paths_next(paths, config, ND_PATH_NONE);
+	return slot == avoid && paths->usable > 1 ? swap_next(paths) : slot;
 }
 
 /* Any path of the list, also one that is set aside: control packets are never the load. */
@@ -277,7 +260,7 @@ uint16_t nd_paths_next_control(struct nd_paths *paths)
 
 /* ---- feedback ---- */
 
-static void bump(uint16_t *total, uint32_t *sum, uint8_t *fresh, uint32_t by)
+static void add(uint16_t *total, uint32_t *sum, uint8_t *fresh, uint32_t by)
 {
 	uint32_t room = UINT16_MAX - *total;
 
@@ -301,32 +284,43 @@ void nd_paths_acked(struct nd_paths *paths, const struct nd_paths_config *config
 {
 	struct nd_path *path = scored(paths, config, slot);
 
-	if (path)
-		bump(&path->acks, &paths->acks, &path->good, 1);
+	if (!path)
+		return;
+	path->acks++;
+	paths->acks++;
+	if (ND_UNLIKELY(path->acks > 2u * config->judge_feedbacks))
+		halve(paths, path);
+	/* What is fresh is asked of those alone that have something against them. */
+	if (!paths->calm && path->good < UINT8_MAX)
+		path->good++;
+}
+
+static void blame(struct nd_paths *paths, struct nd_path *path, uint32_t nacks)
+{
+	if (!path)
+		return;
+	paths->calm = false;
+	add(&path->nacks, &paths->nacks, &path->bad, nacks);
 }
 
 void nd_paths_nacked(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot)
 {
-	struct nd_path *path = scored(paths, config, slot);
-
-	if (path)
-		bump(&path->nacks, &paths->nacks, &path->bad, 1);
+	blame(paths, scored(paths, config, slot), 1);
 }
 
 void nd_paths_bounced(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot)
 {
-	struct nd_path *path = scored(paths, config, slot);
-
-	if (path)
-		bump(&path->nacks, &paths->nacks, &path->bad, config->bounce_nacks);
+	blame(paths, scored(paths, config, slot), config->bounce_nacks);
 }
 
 void nd_paths_lost(struct nd_paths *paths, const struct nd_paths_config *config, uint16_t slot)
 {
 	struct nd_path *path = scored(paths, config, slot);
 
-	if (path)
-		bump(&path->losses, &paths->losses, &path->lost, 1);
+	if (!path)
+		return;
+	paths->calm = false;
+	add(&path->losses, &paths->losses, &path->lost, 1);
 }
 
 /* ---- audit ---- */
@@ -344,7 +338,7 @@ const char *nd_paths_audit(const struct nd_paths *paths)
 		losses += path->losses;
 	}
 	for (uint32_t i = 0; i < paths->usable; i++) {
-		uint16_t slot = order_of(paths)[i];
+		uint16_t slot = nd_paths_slots(paths)[i].order;
 
 		if (slot >= paths->slots || !nd_paths_slots(paths)[slot].present)
 			return "a path outside the list is in the permutation";

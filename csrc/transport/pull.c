@@ -202,17 +202,22 @@ uint32_t nd_pull_cap(struct nd_pull *queue, uint32_t index, uint32_t limit)
 
 /* ---- the pacer ---- */
 
-static void charge(struct nd_pull *queue, uint32_t wire_bytes, nd_ns now)
+/* Time on the link, when it is not the same as before: most are of one size. */
+static ND_NOINLINE void set_cost(struct nd_pull *queue, uint32_t wire_bytes)
+{
+	queue->cost_bytes = wire_bytes;
+	queue->cost_ns = wire_bytes * NS_BITS / queue->link_bps;
+	queue->cost_remainder = wire_bytes * NS_BITS % queue->link_bps;
+}
+
+ND_INLINE void charge(struct nd_pull *queue, uint32_t wire_bytes, nd_ns now)
 {
 	if (queue->due + queue->slack < now) {
 		queue->due = now - queue->slack;
 		queue->remainder = 0;
 	}
-	if (ND_UNLIKELY(wire_bytes != queue->cost_bytes)) { /* most are like the one before */
-		queue->cost_bytes = wire_bytes;
-		queue->cost_ns = wire_bytes * NS_BITS / queue->link_bps;
-		queue->cost_remainder = wire_bytes * NS_BITS % queue->link_bps;
-	}
+	if (ND_UNLIKELY(wire_bytes != queue->cost_bytes))
+		set_cost(queue, wire_bytes);
 	queue->due += queue->cost_ns;
 	queue->remainder += queue->cost_remainder;
 	if (queue->remainder >= queue->link_bps) {
@@ -221,27 +226,28 @@ static void charge(struct nd_pull *queue, uint32_t wire_bytes, nd_ns now)
 	}
 }
 
-uint32_t nd_pull_take(struct nd_pull *queue, nd_ns now)
+/* It was the flow's last. */
+static ND_NOINLINE uint32_t unlink_taken(struct nd_pull *queue, uint32_t index)
 {
-	struct nd_pull_group *group;
-	struct nd_pull_flow *flow;
-	uint32_t level, index, bytes;
+	unlink_flow(queue, index);
+	return index;
+}
 
-	if (queue->levels == 0 || now < queue->due)
-		return ND_NONE;
-	level = 31 - (uint32_t)__builtin_clz(queue->levels);
-	group = &queue->groups[queue->heads[level]];
-	index = group->head;
-	flow = &queue->flows[index];
-	bytes = flow->pulls == 1 ? flow->bytes : flow->bytes / flow->pulls;
+uint32_t nd_pull_take_due(struct nd_pull *queue, nd_ns now)
+{
+	uint32_t level = nd_top_bit_u32(queue->levels);
+	struct nd_pull_group *group = &queue->groups[queue->heads[level]];
+	uint32_t index = group->head;
+	struct nd_pull_flow *flow = &queue->flows[index];
+	uint32_t bytes = flow->pulls == 1 ? flow->bytes : flow->bytes / flow->pulls;
+
 	queue->heads[level] = group->next;
 	group->head = flow->next;
 	flow->bytes -= bytes;
+	flow->pulls--;
 	queue->total--;
-	if (--flow->pulls == 0)
-		unlink_flow(queue, index);
 	charge(queue, bytes, now);
-	return index;
+	return flow->pulls ? index : unlink_taken(queue, index);
 }
 
 /* ---- audit ---- */

@@ -72,12 +72,23 @@ void nd_pull_add(struct nd_pull *queue, uint32_t flow, uint32_t wire_bytes, nd_n
 /* Removes pulls beyond limit; returns how many. */
 uint32_t nd_pull_cap(struct nd_pull *queue, uint32_t flow, uint32_t limit);
 
-/* Takes one pull when one is due: its flow, or ND_NONE. */
-uint32_t nd_pull_take(struct nd_pull *queue, nd_ns now);
+/* Takes one pull, which is due: its flow. */
+uint32_t nd_pull_take_due(struct nd_pull *queue, nd_ns now);
 
 static inline uint32_t nd_pull_count(const struct nd_pull *queue, uint32_t flow)
 {
 	return queue->flows[flow].pulls;
+}
+
+static inline bool nd_pull_is_due(const struct nd_pull *queue, nd_ns now)
+{
+	return queue->levels && queue->due <= now;
+}
+
+/* Takes one pull when one is due: its flow, or ND_NONE. */
+static inline uint32_t nd_pull_take(struct nd_pull *queue, nd_ns now)
+{
+	return nd_pull_is_due(queue, now) ? nd_pull_take_due(queue, now) : ND_NONE;
 }
 
 /* When the next pull is due, ND_NEVER when there is none. */

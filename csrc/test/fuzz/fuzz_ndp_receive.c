@@ -42,7 +42,7 @@ static void aim(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t cho
 	if (ndp->connections.next[slot] != ND_POOL_USED)
 		return;
 	connection = nd_ndp_connection_at(ndp, slot);
-	packet->source = nd_ndp_peer_at(ndp, connection->peer)->address;
+	packet->source = connection->address;
 	packet->ndp.connection = connection->id;
 	packet->flags &= (uint8_t)~ND_NDP_FLAG_REPLY;
 	if (connection->accepted == ((packet->marks & ND_MARK_BOUNCED) != 0))
