@@ -20,6 +20,7 @@ from switchd.plan import Change, Field, build_plan, differences, fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from switchd.config import FabricPath
     from switchd.dataplane import SwitchReading
     from switchd.plan import Forwarding, SwitchPlan
     from switchd.runtime import Manager
@@ -180,7 +181,7 @@ def daemon_changes(old: Config, new: Config) -> list[Change]:
 def other_changes(old: Config, new: Config) -> list[Change]:
     """Changes of what is no part of the data path: hosts' settings and mirrors."""
     changes = []
-    paths = tuple(fields({str(p.id): p for p in old.path}, {str(p.id): p for p in new.path}))
+    paths = tuple(fields(_paths(old), _paths(new)))
     for what, found in (
         ("paths", paths),
         ("hosts", tuple(fields(old.host, new.host))),
@@ -194,6 +195,11 @@ def other_changes(old: Config, new: Config) -> list[Change]:
         if found:
             changes.append(Change("change", f"mirrors {name}", found))
     return changes
+
+
+def _paths(config: Config) -> dict[str, FabricPath]:
+    """By number, and for whom where that is said."""
+    return {" ".join([str(p.id), *p.hosts, *p.to]): p for p in config.path}
 
 
 def _remove(table: Table, keys: list[str]) -> bool:

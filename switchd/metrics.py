@@ -59,7 +59,9 @@ GAUGES = {
             ("switch", "port", "queue"),
         ),
         Gauge("phantom_level_bytes", "Level of the phantom queue.", ("switch", "port")),
-        Gauge("path_up", "1 when hosts are told the path, 0 when it is down.", ("path",)),
+        Gauge(
+            "path_up", "1 when hosts are told the path, 0 when some are not: it is down.", ("path",)
+        ),
         Gauge("worker_rounds_total", "Rounds of the data path.", (), counter=True),
         Gauge("worker_busy_rounds_total", "Rounds that moved frames.", (), counter=True),
         Gauge("worker_frames_total", "Frames moved by the data path.", (), counter=True),
@@ -147,9 +149,11 @@ class Collector:
 
     def _paths(self, samples: _Samples) -> None:
         forwards = self._controller.manager.forwards
+        up: dict[int, bool] = {}
         for path in self._controller.config.path:
-            up = all(forwards(port) for port in path.via)
-            samples.gauge("path_up", (str(path.id),), int(up))
+            up[path.id] = up.get(path.id, True) and all(forwards(port) for port in path.via)
+        for number, whole in up.items():
+            samples.gauge("path_up", (str(number),), int(whole))
 
 
 class _Samples:

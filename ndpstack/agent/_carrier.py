@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from ndpstack._core import lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -92,9 +92,6 @@ class Service(Protocol):
     @property
     def carriers(self) -> list[Carrier]:
         """By index of the engine."""
-
-    def set_paths(self, usable: Callable[[int, int], list[int]]) -> None:
-        """Tells which path ids still lead from a host to another."""
 
     def serve(self, applications: Applications, timeout_s: float) -> None:
         """Waits for something to happen, no longer than timeout_s, and tells of all of it."""

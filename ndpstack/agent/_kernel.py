@@ -20,7 +20,7 @@ from ndpstack.agent._carrier import Content
 from ndpstack.testbed._enter import call_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -176,9 +176,6 @@ class KernelTcp:
 
     def finish(self, flow: int) -> None:
         """Connections stay open for the flows that follow."""
-
-    def set_paths(self, usable: Callable[[int, int], list[int]]) -> None:
-        """The switches choose the way of a connection, and choose anew when a link goes down."""
 
     def serve(self, applications: Applications, timeout_s: float) -> None:
         """Reads and writes what can be."""

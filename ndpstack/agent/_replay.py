@@ -12,6 +12,7 @@ from ndpstack.agent._applications import Applications
 from ndpstack.agent._kernel import KernelTcp
 from ndpstack.agent._speakers import SPEAKERS
 from ndpstack.agent._stacks import Stacks
+from ndpstack.agent._told import Told
 from ndpstack.agent._world import World
 from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.sim._arrays import record
@@ -85,7 +86,6 @@ class Replay:
         self._engines: Mapping[str, Counters] = {}
         self._applications: Applications | None = None
         self._changes = self._link_changes()
-        self._down: set[int] = set()
 
     @property
     def scenario(self) -> Scenario:
@@ -103,9 +103,12 @@ class Replay:
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> Status:
         """Brings the world up, runs the flows, and takes it down again."""
-        with World(self.file, self.world, plain_packets=self.kernel_tcp) as world:
+        with (
+            World(self.file, self.world, plain_packets=self.kernel_tcp) as world,
+            Told(world.fabric.hosts, world.hosts) as told,
+        ):
             self.conditions.update(world.conditions())
-            service = self._service(world)
+            service = self._service(world, told)
             try:
                 world.fabric.wait_for_links()
                 self._loop(world, service, progress)
@@ -120,13 +123,13 @@ class Replay:
         assert self.status is not None
         return self.status
 
-    def _service(self, world: World) -> Service:
+    def _service(self, world: World, told: Told) -> Service:
         flows = self.plan.traffic.flows
         if self.kernel_tcp:
             assert world.lab is not None
             rate = self.scenario.topology.rate
             return KernelTcp(world.lab, flows, len(self.plan.engines), rate)
-        return Stacks(self.plan, world.host_ports(), self.scenario.topology.rate)
+        return Stacks(self.plan, world.host_ports(), self.scenario.topology.rate, told)
 
     def _loop(
         self,
@@ -146,7 +149,7 @@ class Replay:
         before, moved_at = applications.unfinished, 0
         while applications.unfinished and (end_ns is None or clock() < end_ns):
             stop_if_told()
-            self._change_links(world, service, clock())
+            self._change_links(world, clock())
             if applications.next_start_ns is not None:
                 while 0 < applications.next_start_ns - clock() < EARLY_NS:
                     pass
@@ -210,27 +213,13 @@ class Replay:
             changes.append(_LinkChange(link.at // 1000, link.between, link.state == "up"))
         return sorted(changes)
 
-    def _change_links(self, world: World, service: Service, now_ns: int) -> None:
-        """Does what is due, and what a control plane does: hosts learn which paths are left."""
+    def _change_links(self, world: World, now_ns: int) -> None:
+        """Does what is due; switchd tells hosts which paths are left."""
         due = [change for change in self._changes if change.at_ns <= now_ns]
-        if not due:
-            return
         self._changes = self._changes[len(due) :]
         for change in due:
             a, b = change.between
-            ends = {self.plan.network.port((a, b)), self.plan.network.port((b, a))}
-            self._down = self._down - ends if change.up else self._down | ends
             world.set_link(node_name(a), node_name(b), up=change.up)
-        service.set_paths(self._usable)
-
-    def _usable(self, source: int, target: int) -> list[int]:
-        """Path ids whose way there and back is whole."""
-        way = self.plan.network.way
-        return [
-            path
-            for path in range(self.plan.network.paths_max)
-            if self._down.isdisjoint(way(source, target, path) + way(target, source, path))
-        ]
 
     @property
     def now_ps(self) -> Picoseconds:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ndpstack._core import nd_app, nd_event, nd_stack_config
     from ndpstack.agent._carrier import Applications, Carrier
+    from ndpstack.agent._told import Told
     from ndpstack.agent._world import HostPort
     from ndpstack.sim._plan import Plan
 
@@ -105,10 +106,11 @@ class Stacks:
     Args:
         plan: Engines, their settings and the flows.
         ports: How each host is connected.
-        rate_bps: Of a host's link.
+        rate_bps: Of a host's link, where no switch tells it.
+        told: What switchd tells hosts.
     """
 
-    def __init__(self, plan: Plan, ports: list[HostPort], rate_bps: int) -> None:
+    def __init__(self, plan: Plan, ports: list[HostPort], rate_bps: int, told: Told) -> None:
         self._plan = plan
         self.pairs = list(
             zip(
@@ -122,11 +124,14 @@ class Stacks:
         self.handles: dict[tuple[int, int], int] = {}
         self.content = Content(max(MESSAGE_BYTES_MAX, _largest_reply(plan)))
         self._poll = select.epoll()
+        self._told = told
         self._ports = ports
         try:
             for host in range(len(ports)):
-                self._open(host, rate_bps)
+                settings = told.settings(host)
+                self._open(host, settings.link_rate_bps if settings else rate_bps)
             self._introduce()
+            self._poll.register(told.descriptor, select.EPOLLIN)
             speakers = {
                 name: SPEAKERS[name](self, min(made.sizes.message_bytes_max, MESSAGE_BYTES_MAX))
                 for name, made in plan.engines.items()
@@ -183,14 +188,17 @@ class Stacks:
             )  # fmt: skip
             self._answer(host)
 
-    def set_paths(self, usable: Callable[[int, int], list[int]]) -> None:
-        """Tells NDP which path ids lead from a host to a peer; what the control plane does."""
-        if "ndp" not in self._plan.engines:
+    def _take_settings(self, host: int) -> None:
+        """Gives NDP the paths that lead from a host to its peers; of others it keeps its own."""
+        settings = self._told.settings(host)
+        if settings is None or "ndp" not in self._plan.engines:
             return
         for (source, target), handle in self.handles.items():
-            ids = array("H", usable(source, target))
-            if ids:
-                self._say_paths(self.hosts[source], handle, ids.tobytes())
+            if source == host:
+                paths = settings.paths_to(self._ports[target].ipv4)
+                ids = array("H", (path.id for path in paths))
+                if ids:
+                    self._say_paths(self.hosts[source], handle, ids.tobytes())
 
     @staticmethod
     def _say_paths(host: _Host, handle: int, data: bytes) -> None:
@@ -214,6 +222,8 @@ class Stacks:
         if all(lib.nd_app_arm(host.app) and not host.waits for host in self.hosts):
             # epoll itself would round the time up to milliseconds.
             select.select([self._poll], [], [], timeout_s)
+        for number in self._told.changes():
+            self._take_settings(number)
         for number, host in enumerate(self.hosts):
             self._take(number, host, applications)
             host.catch_up()

@@ -30,6 +30,7 @@ class HostPort:
         self.host = host
         self._name = name
         self._mtu = mtu
+        self.ipv4 = str(own.ipv4)
         self.address = bytes(10) + b"\xff\xff" + own.ipv4.packed
         self.mac = name.mac
 
@@ -85,6 +86,11 @@ class World:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the hosts, in order."""
+        return [node.name for node in self.drawing.plan.hosts]
 
     def host_ports(self) -> list[HostPort]:
         """Of each host, in order."""

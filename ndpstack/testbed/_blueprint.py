@@ -5,6 +5,7 @@ Ports and routes are those of the simulator, so a path id means the same way in 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from ndpstack._core import CData
     from ndpstack.scenario import Scenario
+
+
+LAST_HOP = "edge-down"
+"""The tier of ports that lead to hosts."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,17 @@ class SwitchPort:
 
 
 @dataclass(frozen=True)
+class Way:
+    """Where a path id leads some hosts."""
+
+    path: int
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    ports: tuple[tuple[str, str], ...]
+    """Switch and interface of each port between switches that it passes, there and back."""
+
+
+@dataclass(frozen=True)
 class Blueprint:
     """A plan, and what its switches must know."""
 
@@ -53,6 +69,8 @@ class Blueprint:
     """By switch and host."""
     paths: int
     """Most paths between two hosts."""
+    ways: tuple[Way, ...]
+    """Of hosts that have switches between their own."""
 
 
 def node_name(words: str) -> str:
@@ -80,14 +98,15 @@ def blueprint(scenario: Scenario) -> Blueprint:
         tuple(_link(network, names, a, b, mtu) for a, b in network.cables()),
     )
     tree = _tree(network)
+    ports = {
+        (names[network.place(port)[0]], _interface(network, port)): SwitchPort(
+            network.tier(port), network.rate(port), port, port in tree
+        )
+        for port in range(network.hosts, network.ports)
+    }
     return Blueprint(
         plan,
-        {
-            (names[network.place(port)[0]], _interface(network, port)): SwitchPort(
-                network.tier(port), network.rate(port), port, port in tree
-            )
-            for port in range(network.hosts, network.ports)
-        },
+        ports,
         {
             names[switch]: {
                 names[host]: _route(network, switch, host) for host in range(network.hosts)
@@ -95,7 +114,25 @@ def blueprint(scenario: Scenario) -> Blueprint:
             for switch in range(network.hosts, count)
         },
         network.paths_max,
+        _ways(network, names, {port.number: at for at, port in ports.items()}),
     )
+
+
+def _ways(network: Network, names: list[str], at: Mapping[int, tuple[str, str]]) -> tuple[Way, ...]:
+    """Of hosts of each two switches: those of one switch go the same ways."""
+    members: dict[int, list[int]] = {}
+    for a, b in network.cables():
+        if min(a, b) < network.hosts <= max(a, b):
+            members.setdefault(network.place(max(a, b))[0], []).append(min(a, b))
+    ways = []
+    for sources, targets in itertools.permutations(members.values(), 2):
+        for path in range(network.paths_max):
+            there = network.way(sources[0], targets[0], path)
+            back = network.way(targets[0], sources[0], path)
+            inner = [p for p in there + back if p in at and network.tier(p) != LAST_HOP]
+            who, whom = ([names[host] for host in hosts] for hosts in (sources, targets))
+            ways.append(Way(path, tuple(who), tuple(whom), tuple(at[p] for p in inner)))
+    return tuple(ways)
 
 
 def _tree(network: Network) -> set[int]:

@@ -14,7 +14,7 @@ from ndpstack._core import lib
 from ndpstack.sim._simulation import counter_names
 from ndpstack.testbed._daemon import Switchd
 from ndpstack.testbed._errors import TestbedError
-from ndpstack.testbed._settings import switchd_settings
+from ndpstack.testbed._settings import HOSTS_SOCKET, switchd_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,8 @@ class Fabric:
         self._folder = folder
         self._stack = ExitStack()
         self._daemon: Switchd | None = None
+        self.hosts = ""
+        """Path of the socket where hosts are told their paths; empty when there are no switches."""
 
     def __enter__(self) -> Self:
         if self._drawing.plan.switches:
@@ -65,7 +67,13 @@ class Fabric:
                 folder = self._folder or Path(
                     stack.enter_context(tempfile.TemporaryDirectory(prefix="ndpstack-"))
                 )
-                self._daemon = Switchd(folder, self._settings)
+                own = cast("Row", self._settings["daemon"])
+                settings = {
+                    **self._settings,
+                    "daemon": {**own, "hosts": str(folder / HOSTS_SOCKET)},
+                }
+                self._daemon = Switchd(folder, settings)
+                self.hosts = str(folder / HOSTS_SOCKET)
                 stack.callback(self._daemon.close)
                 self._stack = stack.pop_all()
         return self

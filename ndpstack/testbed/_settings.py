@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ndpstack._disciplines import FAIR, Queue, fair_parts, fair_share, single
 from ndpstack._priority import LEVEL
 from ndpstack.scenario._protocols import protocol
+from ndpstack.testbed._blueprint import LAST_HOP
 from ndpstack.toml import Place
 from ndpstack.toml.structs import spelled
 
@@ -31,10 +32,7 @@ CATCH_UP = "10ms"
 SPINNING_CPUS_MIN = 4
 """With fewer, what the switches' thread spins away is what hosts need."""
 
-LAST_HOP = "edge-down"
-"""The tier of ports that lead to hosts."""
-
-SOCKET = "switchd.sock"
+SOCKET, HOSTS_SOCKET = "switchd.sock", "hosts.sock"
 
 _PLACE = Place("scenario") / "switch" / "queue"
 
@@ -85,13 +83,47 @@ class _Writer:
     def table(self) -> Table:
         nodes = self._drawing.plan.switches
         switches = {node.name: self._switch(index, node.name) for index, node in enumerate(nodes)}
-        return {"daemon": self._daemon(), "profile": self._profiles, "switch": switches}
+        return {
+            "daemon": self._daemon(),
+            "profile": self._profiles,
+            "switch": switches,
+            "host": self._hosts(),
+            "path": self._paths(),
+        }
 
     def _daemon(self) -> Table:
         found: Table = {"control": SOCKET, "metrics": "", "captures": ".", "priority": LEVEL}
         if len(os.sched_getaffinity(0)) < SPINNING_CPUS_MIN:
             found["spin"] = "0ns"
         return found
+
+    def _hosts(self) -> Table:
+        """Each with the port that leads to it."""
+        plan = self._drawing.plan
+        hosts = {node.name for node in plan.hosts}
+        return {
+            neighbour: {
+                "port": f"{switch.name}/{port}",
+                "address": [str(plan.address(neighbour).ipv4)],
+            }
+            for switch in plan.switches
+            for port, neighbour in plan.ports(switch.name)
+            if neighbour in hosts
+        }
+
+    def _paths(self) -> list[Table]:
+        """What hosts are told, and which links take it away."""
+        plan = self._drawing.plan
+        return [
+            {
+                "id": way.path,
+                "value": way.path,
+                "hosts": list(way.sources),
+                "to": [f"{plan.address(target).ipv4}/32" for target in way.targets],
+                "via": [f"{switch}/{port}" for switch, port in way.ports],
+            }
+            for way in self._drawing.ways
+        ]
 
     def _switch(self, index: int, name: str) -> Table:
         groups: dict[Route, str] = {}

@@ -159,12 +159,20 @@ def _check_fabric(config: Config, problems: Problems) -> None:
             hint = suggest(port, ports, "there are") if ports else "there are none"
             problems.add(keys, f"{port!r} is no port; {hint}")
 
-    ids: set[int] = set()
+    seen: set[object] = set()
     for index, path in enumerate(config.path):
         here = ("path", str(index))
-        if path.id in ids:
-            problems.add((*here, "id"), f"path {path.id} is there twice")
-        ids.add(path.id)
+        if (path.id, path.hosts, path.to) in seen:
+            problems.add((*here, "id"), f"path {path.id} is there twice for the same hosts")
+        seen.add((path.id, path.hosts, path.to))
+        for told in path.hosts:
+            if told not in config.host:
+                hint = (
+                    suggest(told, list(config.host), "there are")
+                    if config.host
+                    else "there are none"
+                )
+                problems.add((*here, "hosts"), f"{told!r} is no host; {hint}")
         if (path.encoding == "address") != isinstance(path.value, str):
             problems.add((*here, "value"), 'is an address for encoding = "address", else a number')
         elif path.encoding == "source-port" and not 1 <= int(path.value) <= 65535:

@@ -325,13 +325,15 @@ class FabricPath:
     """A path through the fabric, as hosts are told it."""
 
     id: Annotated[int, Range(0, 65535)]
-    """Its number in packets and counters."""
+    """Its number in packets and counters; the same one may lead different hosts different ways."""
     encoding: Literal["source-port", "address", "label", "source-route"] = "label"
     """How a sender chooses it."""
     value: int | Address
     """The UDP source port, the destination address, the label or the source route."""
     to: tuple[Prefix, ...] = ()
     """Destinations that it leads to; all when empty."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that are told it; all when empty."""
     via: tuple[PortPath, ...] = ()
     """Ports that it passes; while one of them is down, hosts do not get it."""
 

@@ -34,13 +34,14 @@ def settings_of(
     switch, _, port = host.port.partition("/")
     plans = manager.plan
     plan = plans[switch].ports.get(port) if switch in plans else None
+    paths = [path for path in config.path if not path.hosts or name in path.hosts]
     return HostSettings(
         host=name,
         generation=generation,
         link_rate_bps=plan.rate_bps if plan else 0,
         mtu=mtu_of.get(host.port, MTU_DEFAULT),
         link_up=manager.forwards(host.port),
-        paths=tuple(_path(path) for path in config.path if _is_up(path, manager)),
+        paths=tuple(_path(path) for path in paths if _is_up(path, manager)),
         priority_levels=config.priorities.levels,
         cutoffs=tuple(config.priorities.cutoffs),
         trimming=_trimming(plans, switch),

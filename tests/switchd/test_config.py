@@ -157,6 +157,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[[path]]\nid=0\nvalue=0\nvia=['a/b']", "is no port"),
         ("[[path]]\nid=0\nvalue=0\nvia=['a']", "like 'tor0/h1'"),
         ("[[path]]\nid=0", "`value` is missing"),
+        ("[[path]]\nid=0\nvalue=0\nhosts=['h1']", "'h1' is no host; there are none"),
         ("[[path]]\nid=0\nvalue='10.0.0.1'", 'encoding = "address"'),
         ("[[path]]\nid=0\nvalue=1\n[[path]]\nid=0\nvalue=1", "there twice"),
         ("[priorities]\ncutoffs=['2KB','1KB']", "ascending sizes"),

@@ -53,6 +53,15 @@ def test_routes_are_the_simulators() -> None:
     assert drawing.routes["agg1"]["h7"] == Route(("p3",), 1)
 
 
+def test_ways_are_those_of_the_switches_between() -> None:
+    """What a host is told goes away with the link that it needs, and nothing else."""
+    drawing = blueprint(paper())
+    assert len(drawing.ways) == 2 * 4 * 3
+    (way,) = (w for w in drawing.ways if (w.path, w.sources[0], w.targets[0]) == (1, "h0", "h2"))
+    assert (way.sources, way.targets) == (("h0", "h1"), ("h2", "h3"))
+    assert set(way.ports) == {("edge0", "p3"), ("agg1", "p1"), ("edge1", "p3"), ("agg1", "p0")}
+
+
 def test_path_ids_are_read_digit_by_digit() -> None:
     """R-NRT-01: in a FatTree the agg is the upper digit of a path id, the core the lower one."""
     drawing = blueprint(
