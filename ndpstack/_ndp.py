@@ -307,7 +307,8 @@ class NdpSocket(Socket):
     Args:
         stack: The stack to use.
         ordered: Receive messages in the order in which they were sent. A message that cannot be
-            sent then ends the connection; without order it is only missing.
+            sent then ends the connection; without order it is only missing. Give both ends the
+            same: an ordered reader waits for a message that a sender without order gave up.
 
     >>> import ndpstack
     >>> with ndpstack.memory_pair() as (a, b):
