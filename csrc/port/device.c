@@ -63,7 +63,7 @@ static void read_rate(struct nd_device *device)
 	uint32_t mbps = (uint32_t)SPEED_UNKNOWN;
 
 	if (ethtool(device, &settings) == 0)
-		mbps = ethtool_cmd_speed(&settings);
+		mbps = (uint32_t)settings.speed_hi << 16 | settings.speed; /* the kernel's own overflows */
 	device->link_bps = mbps == (uint32_t)SPEED_UNKNOWN ? 0 : mbps * UINT64_C(1000000);
 }
 
