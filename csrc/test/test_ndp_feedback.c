@@ -148,6 +148,25 @@ TEST(nd_ndp_feedback_ack__says_what_has_arrived)
 	CHECK_EQ(hand_counters()->timeouts, 0);
 }
 
+/* A peer that says less than it acknowledged before has nothing acknowledged for it. */
+TEST(nd_ndp_feedback_ack__says_less_than_has_arrived)
+{
+	struct nd_packet ack = hand_packet(ND_NDP_ACK, 2, 100);
+
+	hand_start_default();
+	send_window(4000);
+	for (uint32_t i = 1; i < 3; i++) {
+		ack.ndp.sequence = i;
+		hand_receive(&ack);
+	}
+	ack.ndp.arrived = 1;
+	hand_receive(&ack);
+	CHECK_EQ(hand_event().kind, 255);
+	ack.ndp.sequence = 3;
+	hand_receive(&ack);
+	CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+}
+
 /* The counter on ACKs and NACKs repairs PULLs that were lost. */
 TEST(nd_ndp_feedback_ack__carries_the_pull_counter)
 {

@@ -135,7 +135,8 @@ ND_INLINE void on_acked(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 static ND_NOINLINE void ack_below(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 				  uint32_t arrived, nd_ns now)
 {
-	while (connection->base != arrived)
+	/* An honest peer's arrived stands at the first gap; base can pass another's. */
+	while ((int32_t)(connection->base - arrived) < 0)
 		on_acked(ndp, connection,
 			 nd_ndp_sent_at(ndp, connection, connection->base), connection->base, now);
 }
