@@ -6,6 +6,8 @@
 #include "transport/homa.h"
 #include "transport/ndp.h"
 
+#define RTO_MAX_NS (100 * ND_SEC) /* the most that an endpoint accepts */
+
 #define DRAW(rng, ...) \
 	draw(rng, (const uint32_t[]){ __VA_ARGS__ }, \
 	     (uint32_t)(sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)))
@@ -51,7 +53,7 @@ static void fit_ndp_times(struct nd_ndp_config *config, const struct nd_swarm_op
 	nd_ns rtt = nd_swarm_options_rtt_ns(options);
 
 	config->rto_initial_ns = nd_max_u64(config->rto_initial_ns, 2 * rtt);
-	config->rto_max_ns = nd_max_u64(config->rto_max_ns, 8 * rtt);
+	config->rto_max_ns = nd_max_u64(config->rto_max_ns, nd_min_u64(8 * rtt, RTO_MAX_NS));
 	config->repull_ns = nd_max_u64(config->repull_ns, 2 * rtt);
 	config->solicit_ns = nd_max_u64(config->solicit_ns, 20 * rtt);
 	config->give_up_ns = nd_max_u64(config->give_up_ns, 50 * rtt);
