@@ -15,7 +15,7 @@
 
 struct nd_swarm;
 
-#define ND_SWARM_SEQUENCES_MAX 8192 /* of one flow; what comes after is not checked */
+#define ND_SWARM_SEQUENCES_MAX 65536 /* of one flow; what comes after is not checked */
 
 /* One direction of an RPC or connection, as its packets show it. */
 struct nd_swarm_flow {
