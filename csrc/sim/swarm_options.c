@@ -41,6 +41,7 @@ void nd_swarm_options_calm(struct nd_swarm_options *options, uint64_t seed, uint
 	options->protocols = protocols;
 }
 
+#define DEAD_HOST_RTT_MAX (10 * ND_MSEC) /* with more, a run would end before they have */
 #define WORKLOAD_BYTES 8000000 /* of one run: many small runs find more than a few big ones */
 
 #define GENTLE_LOSS_PPM 10000 /* on each link */
@@ -126,6 +127,9 @@ static void draw_host_faults(struct nd_swarm_options *o, struct nd_rng *rng)
 	o->credit_kib = nd_rng_below(rng, 3) ? 65536 : spread(rng, 64, 1024);
 	o->arena = nd_rng_coin(rng);
 	o->dead_hosts = o->hosts > 2 && nd_rng_below(rng, 6) == 0;
+	/* Messages to a host that is gone give up one after the other, after 50 round trips each. */
+	if (nd_swarm_options_rtt_ns(o) > DEAD_HOST_RTT_MAX)
+		o->dead_hosts = 0;
 }
 
 static void draw_workload(struct nd_swarm_options *o, struct nd_rng *rng)
