@@ -98,11 +98,12 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 
 /* ---- transmit ---- */
 
-/* Sends what was written into the blanks of the port, and gives the others back. */
+/* Hands over what was written into the blanks of the port, and gives the others back. */
 static void commit(struct nd_core_port *port)
 {
 	if (port->blank_count)
 		nd_port_commit(port->port, port->blanks, port->blank_used);
+	port->pending += port->blank_used; /* until the link is told */
 	port->blank_count = port->blank_used = 0;
 }
 

@@ -285,6 +285,62 @@ TEST(nd_core_round__reads_what_arrived_before_its_timers_run)
 	nd_stack_close(pair.server);
 }
 
+/* ---- telling the link ---- */
+
+/* The port's own operations, and frames that its link has not been told of. */
+static const struct nd_port_ops *real_ops;
+static uint32_t untold;
+
+static void counting_commit(struct nd_port *port, const struct nd_frame *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		untold += frames[i].bytes > 0;
+	real_ops->commit(port, frames, count);
+}
+
+static uint32_t counting_flush(struct nd_port *port)
+{
+	untold = 0;
+	return real_ops->flush(port);
+}
+
+/*
+ * However many packets a round sends, the link is told of all: an end that sleeps is woken by that,
+ * and AF_XDP sends nothing without. Blanks are asked for in portions, and a round that used up its
+ * last portion exactly told nobody.
+ */
+TEST(nd_core_round__tells_the_link_of_all_that_it_sent)
+{
+	struct nd_ndp_config ndp = nd_ndp_config_default(UINT64_C(10000000000), 1500);
+	struct nd_port_ops ops;
+	struct nd_port *port;
+	struct pair pair;
+	struct line line;
+
+	ndp.initial_window = 2 * ND_CORE_BATCH;
+	pair = open_polled("told", &ndp);
+	line = connect_polled(&pair);
+	port = nd_stack_core(pair.client)->ports[0].port;
+	real_ops = port->ops;
+	ops = *real_ops;
+	ops.commit = counting_commit;
+	ops.flush = counting_flush;
+	port->ops = &ops;
+	for (uint32_t packets = 1; packets <= ND_CORE_BATCH + 1; packets++) {
+		uint64_t sent = port->counters.tx_frames, sent_buffer;
+
+		send_filled(pair.client, line.client, packets * ndp.mss_bytes, packets);
+		CHECK(nd_stack_poll(pair.client) >= 0);
+		CHECK_EQ(port->counters.tx_frames - sent, nd_min_u32(packets, ND_CORE_BATCH));
+		CHECK_EQ(untold, 0);
+		pump(&pair, pair.server, ND_EVENT_MESSAGE);
+		command_ndp(pair.server, ND_COMMAND_RELEASE, line.server, packets);
+		sent_buffer = pump(&pair, pair.client, ND_EVENT_SENT).cookie;
+		CHECK_EQ(nd_stack_buffer_free(pair.client, (void *)(uintptr_t)sent_buffer), 0);
+	}
+	close_pair(&pair);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
