@@ -14,6 +14,8 @@
  */
 #include "host/core.h"
 
+#include "host/slice.h"
+
 #include <errno.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -168,6 +170,7 @@ void *nd_core_run(void *argument)
 	/* Neither can fail: the name is short, the slack a number. */
 	prctl(PR_SET_NAME, "ndpstack-core");
 	prctl(PR_SET_TIMERSLACK, 1); /* ns that a sleep may be prolonged to save wake-ups */
+	nd_slice_shorten();
 	core->busy_at = nd_core_now();
 	while (!core->stopping) {
 		nd_ns now = nd_core_now();
