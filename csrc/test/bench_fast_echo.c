@@ -13,8 +13,9 @@
  * end, which polls its stack without a pause), or cores (each stack has a thread of its own beside its application;
  * with fewer CPUs than these four threads the applications block instead of spinning).
  *
- * CPUS are those of client, its core, the server's core and server as a comma list (only cores uses
- * the two in the middle), or - to let them roam.
+ * CPUS are those of client, its core, the server's core and server as a comma list, or - to let them
+ * roam. Only cores that spin use the two in the middle: others lend their rounds to an application
+ * that waits, which one that has a CPU to itself does not.
  */
 #include "port/xdp_port.h"
 #include "test/bench_fast.h"
@@ -164,10 +165,10 @@ static struct nd_stack *open_host(uint32_t end)
 	rpc.done_ns = 100 * PREEMPTED;
 	config.ndp_config = &ndp;
 	config.homa_config = &rpc;
-	if (way == CORES)
-		config.cpu = cpus[end ? CLIENT_CORE : SERVER_CORE];
-	else
+	if (way != CORES)
 		config.profile = ND_STACK_POLLED;
+	else if (spin)
+		config.cpu = cpus[end ? CLIENT_CORE : SERVER_CORE];
 	bench_address(config.address_v4, 1 + end);
 	return bench_open(&config);
 }
