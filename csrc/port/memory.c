@@ -10,6 +10,9 @@
  *    Geometry is read once, checked and kept privately. Lengths are read once per frame.
  * 4. The bytes of a frame lie in its slot while it is looked at; the other end could still change
  *    them. Both ends run as one user (or root), and no length is taken from them twice.
+ * 5. What crosses CPUs for a short frame is fetched at once, not one line after the other: its length
+ *    lies beside its first bytes, an end that has a blank already owns it when it is written, and one
+ *    that sees the cursor move asks for all of the frame's beginning.
  */
 #include "port/memory.h"
 
@@ -26,11 +29,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC UINT64_C(0x6e6470706f727431) /* "ndpport1" */
+#define MAGIC UINT64_C(0x6e6470706f727432) /* "ndpport2" */
 #define MTU_DEFAULT 1500u
 #define SLOTS_DEFAULT 512u
 #define SLOT_ALIGN 64u
-#define SLOT_BYTES_MAX (ND_PORT_MTU_MAX + ND_PORT_FRAMING_BYTES + SLOT_ALIGN)
+#define SLOT_BEGINNING (3 * SLOT_ALIGN) /* holds a request of 100 bytes, headers and all */
+#define SLOT_BYTES_MAX \
+	(ND_PORT_MTU_MAX + ND_PORT_FRAMING_BYTES + sizeof(struct slot) + SLOT_ALIGN)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* Descriptors in the order in which they are handed over. */
@@ -45,11 +50,17 @@ struct geometry {
 	uint32_t reserved; /* sent 0, ignored */
 };
 
+struct slot {
+	uint32_t bytes; /* of the frame; 0: given back unsent */
+	uint32_t reserved[3];
+	uint8_t frame[];
+};
+
 /* One direction, as one end sees it. */
 struct lane {
 	struct nd_ring ring;
-	uint32_t *bytes; /* of the frame in each slot */
-	uint8_t *data;   /* slots */
+	uint8_t *slots;
+	uint32_t slot_bytes;
 };
 
 struct memory_port {
@@ -58,7 +69,6 @@ struct memory_port {
 	bool armed;       /* blocked since the last receive: the eventfd may be set */
 	bool broken;      /* the other end wrote nonsense */
 	uint32_t taken;   /* slots that the RX batch covers */
-	uint32_t slot_bytes;
 	int epoll;        /* the one descriptor to poll, whatever is attached */
 	int listener;
 	int connection;
@@ -74,24 +84,35 @@ static struct memory_port *memory_port(struct nd_port *port)
 	return (struct memory_port *)port;
 }
 
+static uint32_t slot_bytes_of(uint32_t frame_bytes)
+{
+	uint32_t bytes = (uint32_t)sizeof(struct slot) + frame_bytes;
+
+	return (bytes + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1);
+}
+
 static size_t lane_bytes(const struct geometry *geometry)
 {
-	size_t bytes = sizeof(struct nd_ring_shared) + geometry->slots * sizeof(uint32_t) +
-		       (size_t)geometry->slots * geometry->slot_bytes;
-
-	return (bytes + SLOT_ALIGN - 1) & ~(size_t)(SLOT_ALIGN - 1);
+	return sizeof(struct nd_ring_shared) + (size_t)geometry->slots * geometry->slot_bytes;
 }
 
 static struct lane make_lane(uint8_t *memory, const struct geometry *geometry)
 {
 	struct nd_ring_shared *shared = (struct nd_ring_shared *)(void *)memory;
 
-	memory += sizeof(*shared);
 	return (struct lane){
 		.ring = nd_ring_make(shared, geometry->slots),
-		.bytes = (uint32_t *)(void *)memory,
-		.data = memory + geometry->slots * sizeof(uint32_t),
+		.slots = memory + sizeof(*shared),
+		.slot_bytes = geometry->slot_bytes,
 	};
+}
+
+/* The slot that is offset beyond this end's cursor. */
+static struct slot *slot_at(const struct lane *lane, uint32_t offset)
+{
+	size_t index = nd_ring_slot(&lane->ring, offset);
+
+	return (struct slot *)(void *)(lane->slots + index * lane->slot_bytes);
 }
 
 /* Where the other end wakes us, and where we wake it. */
@@ -123,7 +144,6 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 		return -errno;
 	self->map = map;
 	self->map_bytes = 2 * lane;
-	self->slot_bytes = geometry->slot_bytes;
 	self->rx = make_lane(self->listens ? map : map + lane, geometry);
 	self->tx = make_lane(self->listens ? map + lane : map, geometry);
 	self->broken = false;
@@ -155,6 +175,20 @@ static void disarm(struct memory_port *self)
 		nd_assert(errno == EAGAIN || errno == EINTR);
 }
 
+/* Another CPU has just written it: asks for its lines all at once. */
+static void fetch_beginning(const struct slot *slot)
+{
+	for (uint32_t at = 0; at < SLOT_BEGINNING; at += SLOT_ALIGN)
+		__builtin_prefetch((const uint8_t *)slot + at);
+}
+
+/* The next to be written: takes its lines from the CPU that has read them last. */
+static void own_beginning(struct slot *slot)
+{
+	for (uint32_t at = 0; at < SLOT_BEGINNING; at += SLOT_ALIGN)
+		__builtin_prefetch((uint8_t *)slot + at, 1);
+}
+
 static uint32_t memory_receive(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
 {
 	struct memory_port *self = memory_port(port);
@@ -172,15 +206,17 @@ static uint32_t memory_receive(struct nd_port *port, struct nd_frame *frames, ui
 		return 0;
 	}
 	for (uint32_t i = 0; i < filled; i++) {
-		uint32_t slot = nd_ring_slot(&rx->ring, i);
-		uint32_t bytes = __atomic_load_n(&rx->bytes[slot], __ATOMIC_RELAXED);
+		struct slot *slot = slot_at(rx, i);
+		uint32_t bytes;
 
+		fetch_beginning(slot);
+		bytes = __atomic_load_n(&slot->bytes, __ATOMIC_RELAXED);
 		if (ND_UNLIKELY(bytes < ND_PORT_FRAME_BYTES_MIN || bytes > port->frame_bytes_max)) {
-			port->counters.rx_dropped_corrupt += bytes != 0; /* 0: given back unsent */
+			port->counters.rx_dropped_corrupt += bytes != 0;
 			continue;
 		}
 		frames[count++] = (struct nd_frame){
-			.data = rx->data + (size_t)slot * self->slot_bytes,
+			.data = slot->frame,
 			.bytes = bytes,
 			.room = bytes,
 		};
@@ -212,8 +248,9 @@ static uint32_t memory_reserve(struct nd_port *port, struct nd_frame *frames, ui
 		return 0;
 	}
 	for (uint32_t i = 0; i < room; i++)
-		frames[i].data = tx->data +
-				 (size_t)nd_ring_slot(&tx->ring, i) * self->slot_bytes;
+		frames[i].data = slot_at(tx, i)->frame;
+	if (room)
+		own_beginning(slot_at(tx, 0));
 	return room;
 }
 
@@ -222,8 +259,7 @@ static void memory_commit(struct nd_port *port, const struct nd_frame *frames, u
 	struct lane *tx = &memory_port(port)->tx;
 
 	for (uint32_t i = 0; i < count; i++)
-		__atomic_store_n(&tx->bytes[nd_ring_slot(&tx->ring, i)], frames[i].bytes,
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(&slot_at(tx, i)->bytes, frames[i].bytes, __ATOMIC_RELAXED);
 	if (count)
 		nd_ring_publish(&tx->ring, count);
 }
@@ -274,8 +310,8 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 				    name, geometry->mtu, self->port.mtu);
 	if (!geometry->slots || geometry->slots > ND_PORT_RING_FRAMES_MAX ||
 	    (geometry->slots & (geometry->slots - 1)) ||
-	    geometry->slot_bytes < self->port.frame_bytes_max ||
-	    geometry->slot_bytes > SLOT_BYTES_MAX ||
+	    geometry->slot_bytes < sizeof(struct slot) + self->port.frame_bytes_max ||
+	    geometry->slot_bytes > SLOT_BYTES_MAX || geometry->slot_bytes % SLOT_ALIGN ||
 	    fcntl(self->fds[FD_MEMORY], F_GET_SEALS) != SEALS ||
 	    fstat(self->fds[FD_MEMORY], &stat) < 0 ||
 	    stat.st_size != (off_t)(2 * lane_bytes(geometry)))
@@ -431,7 +467,7 @@ static int connect_to(struct memory_port *self, uint32_t slots, struct nd_error 
 		.magic = MAGIC,
 		.mtu = self->port.mtu,
 		.slots = slots,
-		.slot_bytes = (self->port.frame_bytes_max + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1),
+		.slot_bytes = slot_bytes_of(self->port.frame_bytes_max),
 	};
 	int code;
 

@@ -17,6 +17,7 @@
 
 #define SLOTS 16u
 #define BATCH 64u
+#define SLOT_BYTES 1600u /* of a port with an MTU of 1500 */
 
 static struct nd_error error;
 static struct nd_frame frames[BATCH];
@@ -270,32 +271,44 @@ TEST(nd_port_check__survives_its_peer)
 	nd_port_close(b);
 }
 
+/* What a connecting end says of its memory. */
+struct geometry {
+	uint64_t magic;
+	uint32_t mtu, slots, slot_bytes, reserved;
+};
+
+static const struct geometry sound = { UINT64_C(0x6e6470706f727432), 1500, 8, SLOT_BYTES, 0 };
+
+/* Hands over sealed memory of the size that the geometry asks for; returns it. */
+static uint32_t *bring(int connection, const struct geometry *geometry)
+{
+	size_t total = 2 * (192 + (size_t)geometry->slots * geometry->slot_bytes);
+	int fds[3] = { memfd_create("test", MFD_ALLOW_SEALING), eventfd(0, EFD_NONBLOCK),
+		       eventfd(0, EFD_NONBLOCK) };
+	uint32_t *map;
+
+	CHECK_EQ(ftruncate(fds[0], (off_t)total), 0);
+	CHECK_EQ(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	CHECK_EQ(nd_fds_send(connection, geometry, sizeof(*geometry), fds, 3), 0);
+	return map;
+}
+
 /* A hostile process that got the memory: lying cursors and lengths never lead out of the ring. */
 TEST(nd_port_receive__survives_a_hostile_peer)
 {
-	struct {
-		uint64_t magic;
-		uint32_t mtu, slots, slot_bytes, reserved;
-	} geometry = { UINT64_C(0x6e6470706f727431), 1500, 8, 1536, 0 };
-	size_t total = 2 * (192 + 8 * 4 + 8 * 1536 + 32);
 	struct nd_port *a;
 	uint32_t *map;
-	int fds[3], connection;
+	int connection;
 
 	choose_name("hostile");
 	a = open_end(true);
 	connection = nd_fds_connect(name, &error);
-	fds[0] = memfd_create("test", MFD_ALLOW_SEALING);
-	fds[1] = eventfd(0, EFD_NONBLOCK);
-	fds[2] = eventfd(0, EFD_NONBLOCK);
-	CHECK_EQ(ftruncate(fds[0], (off_t)total), 0);
-	CHECK_EQ(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-	CHECK_EQ(nd_fds_send(connection, &geometry, sizeof(geometry), fds, 3), 0);
+	map = bring(connection, &sound);
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
-	map[192 / 4 + 0] = UINT32_MAX;
-	map[192 / 4 + 1] = 1;
-	map[192 / 4 + 2] = 60;
+	map[192 / 4] = UINT32_MAX;
+	map[(192 + SLOT_BYTES) / 4] = 1;
+	map[(192 + 2 * SLOT_BYTES) / 4] = 60;
 	map[0] = 3;
 	CHECK_EQ(nd_port_receive(a, frames, BATCH), 1);
 	CHECK_EQ(frames[0].bytes, 60);
@@ -309,13 +322,34 @@ TEST(nd_port_receive__survives_a_hostile_peer)
 	close(connection);
 }
 
+/* Slots that hold no whole frame, lie askew or are no power of two. */
+TEST(nd_port_check__refuses_an_impossible_layout)
+{
+	static const uint32_t wrong[][2] = { { 8, SLOT_BYTES - 64 }, { 8, SLOT_BYTES + 1 },
+					     { 8, 1 << 20 },         { 7, SLOT_BYTES },
+					     { 0, SLOT_BYTES } };
+	struct nd_port *a;
+
+	choose_name("layout");
+	a = open_end(true);
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(wrong); i++) {
+		struct geometry geometry = sound;
+		int connection = nd_fds_connect(name, &error);
+
+		geometry.slots = wrong[i][0];
+		geometry.slot_bytes = wrong[i][1];
+		bring(connection, &geometry);
+		CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+		CHECK(strstr(error.text, "impossible layout"));
+		CHECK_EQ(a->counters.peer_refused, i + 1);
+		close(connection);
+	}
+	nd_port_close(a);
+}
+
 /* Memory that could still shrink under us, or of another size than claimed, is refused. */
 TEST(nd_port_check__refuses_unsealed_memory)
 {
-	struct {
-		uint64_t magic;
-		uint32_t mtu, slots, slot_bytes, reserved;
-	} geometry = { UINT64_C(0x6e6470706f727431), 1500, 8, 1536, 0 };
 	struct nd_port *a;
 	int fds[3], connection;
 
@@ -325,12 +359,12 @@ TEST(nd_port_check__refuses_unsealed_memory)
 		fds[i] = memfd_create("test", MFD_ALLOW_SEALING);
 	CHECK_EQ(ftruncate(fds[0], 1 << 20), 0);
 	connection = nd_fds_connect(name, &error);
-	CHECK_EQ(nd_fds_send(connection, &geometry, sizeof(geometry), fds, 3), 0);
+	CHECK_EQ(nd_fds_send(connection, &sound, sizeof(sound), fds, 3), 0);
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
 	CHECK(strstr(error.text, "impossible layout"));
 	close(connection);
 	connection = nd_fds_connect(name, &error);
-	CHECK_EQ(nd_fds_send(connection, &geometry, 8, fds, 1), 0);
+	CHECK_EQ(nd_fds_send(connection, &sound, 8, fds, 1), 0);
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
 	CHECK(strstr(error.text, "no memory"));
 	CHECK_EQ(a->counters.peer_refused, 2);
