@@ -113,10 +113,8 @@ bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, tar
 bench-check: build-gcc ## Instruction counts against their gates
 	python tests/tools/bench.py --check
 
-bench-fast: build-gcc ## The fast path: echoes beside bare AF_XDP, bulk, PULL spacing, an idle host
-	ninja -C build-gcc csrc/bench_fast_connect csrc/bench_fast_echo csrc/bench_fast_bulk \
-		csrc/bench_fast_pull \
-		csrc/bench_fast_idle
+bench-fast: build-gcc ## The fast path: echoes and the switch beside bare AF_XDP, bulk, PULL spacing
+	ninja -C build-gcc $(patsubst %,csrc/bench_fast_%,bulk connect echo idle pull switch)
 	python tests/tools/bench_fast.py
 
 bench-netns: dev ## E-N08 and E-N09 on real links against their bounds

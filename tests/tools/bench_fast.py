@@ -1,4 +1,4 @@
-"""Measure the fast path: echoes, bulk, PULL spacing, an idle host; beside bare AF_XDP in one run.
+"""Measure the fast path: echoes, bulk, the switch, PULL spacing; beside bare AF_XDP in one run.
 
 Each bench program prints one JSON object a run. Kinds that are compared take turns, so that a
 disturbance of the machine meets all of them, and the median of the runs counts. AF_XDP needs a
@@ -220,6 +220,25 @@ def pull(runs: int) -> list[Row]:
     return rows
 
 
+def switch(runs: int, port: str) -> list[Row]:
+    """Frames a second that a switch forwards on one core, by its CPU time; xdp: and against bare.
+
+    The program takes turns with the bare forwarder itself, and makes its own namespace.
+    """
+    rows = []
+    for size in ("64", "1500"):
+        figures = [run("bench_fast_switch", port, size) for _ in range(runs)]
+        what = f"switch, {size} B, {port}"
+        target = 5.0 if port == "memory" and size == "64" else None
+        rate = medians(figures, "mpps")
+        rows.append(Row(f"{what}, of a core", rate, "Mpps", target, more_is_better=True))
+        if port == "xdp":
+            ratio = medians(figures, "ratio")
+            bare = f"bare {medians(figures, 'bare_ns_per_frame') / 1e3:.2f} us"
+            rows.append(Row(f"{what}, against bare", ratio, "x", 0.85, True, f"{bare} a frame"))
+    return rows
+
+
 def idle() -> list[Row]:
     """CPU time of a host that nobody talks to."""
     figures = run("bench_fast_idle", "5")
@@ -229,11 +248,11 @@ def idle() -> list[Row]:
 def measure(runs: int) -> tuple[list[Row], list[str]]:
     """All rows, and what was left out."""
     cpus = cpu_list()
-    rows = pull(runs) + idle() + bulk(runs) + echo_memory(runs, cpus)
+    rows = pull(runs) + idle() + bulk(runs) + switch(runs, "memory") + echo_memory(runs, cpus)
     left_out = ways()[1]
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return rows, [*left_out, "AF_XDP: needs root and iproute2"]
-    return rows + echo_xdp(runs, cpus) + connect(runs), left_out
+    return rows + echo_xdp(runs, cpus) + switch(runs, "xdp") + connect(runs), left_out
 
 
 def conditions(runs: int) -> dict[str, object]:
