@@ -110,10 +110,10 @@ static inline bool nd_ring_arm(struct nd_ring *ring)
 	return false;
 }
 
-/* Consumer: it runs again and needs no waking. */
-static inline void nd_ring_disarm(struct nd_ring *ring)
+/* Consumer: it runs again and needs no waking; true when the producer has not begun to wake it. */
+static inline bool nd_ring_disarm(struct nd_ring *ring)
 {
-	__atomic_store_n(&ring->shared->waiting, 0, __ATOMIC_RELAXED);
+	return __atomic_exchange_n(&ring->shared->waiting, 0, __ATOMIC_RELAXED);
 }
 
 #endif

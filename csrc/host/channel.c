@@ -175,20 +175,32 @@ int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
 	slot->command.payload = command->bytes ? offset_of(payload, channel->send) : NULL;
 	slot->protocol = protocol;
 	nd_ring_publish(&channel->submissions, 1);
+	return 0;
+}
+
+void nd_channel_wake_core(struct nd_channel *channel)
+{
 	if (nd_ring_must_wake(&channel->submissions))
 		ring_bell(channel->fds[ND_CHANNEL_WAKE_CORE]);
-	return 0;
+}
+
+void nd_channel_hush_app(struct nd_channel *channel)
+{
+	hush_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
+}
+
+void nd_channel_disarm_app(struct nd_channel *channel)
+{
+	if (channel->armed && !nd_ring_disarm(&channel->completions))
+		nd_channel_hush_app(channel);
+	channel->armed = false;
 }
 
 uint32_t nd_channel_events(struct nd_channel *channel, struct nd_event *out, uint32_t limit)
 {
 	uint32_t count;
 
-	if (channel->armed) {
-		channel->armed = false;
-		nd_ring_disarm(&channel->completions);
-		hush_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
-	}
+	nd_channel_disarm_app(channel);
 	count = nd_ring_filled(&channel->completions, limit);
 	nd_assert(count != ND_RING_CORRUPT); /* the core is trusted */
 	for (uint32_t i = 0; i < count; i++) {

@@ -72,13 +72,19 @@ void nd_channel_unmap(struct nd_channel *channel);
 
 /* ---- application ---- */
 
-/* 0, -EAGAIN (full), -EINVAL (payload is not in the send region), -EPIPE (corrupt). */
+/* Of a command, or several before nd_channel_wake_core(). 0, -EAGAIN (full), -EINVAL (payload is not in the send region), -EPIPE (corrupt). */
 int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
 		      const struct nd_command *command);
+/* After a batch of those: wakes the core if it blocks. */
+void nd_channel_wake_core(struct nd_channel *channel);
 /* Takes events out, payloads as pointers; returns how many. */
 uint32_t nd_channel_events(struct nd_channel *channel, struct nd_event *out, uint32_t limit);
 /* True when no event waits and the core will wake us. */
 bool nd_channel_arm_app(struct nd_channel *channel);
+/* The core need not wake us. */
+void nd_channel_disarm_app(struct nd_channel *channel);
+/* Silences the bell of the core, which may have come late. */
+void nd_channel_hush_app(struct nd_channel *channel);
 
 /* ---- core ---- */
 

@@ -125,6 +125,7 @@ struct nd_core_request {
 /* What an application finds while it runs the rounds. */
 struct nd_core_loan {
 	uint64_t frames; /* received by the ports before that */
+	uint32_t frames_max; /* that it may receive */
 	bool owner;      /* the core's own thread has to go on */
 };
 
@@ -206,6 +207,8 @@ bool nd_core_round(struct nd_core *core, nd_ns now);
 bool nd_core_answer_call(struct nd_core *core);
 /* Ends the sleep of whoever runs the rounds. */
 void nd_core_ring(const struct nd_core *core);
+/* Whoever was woken by that has seen it. */
+void nd_core_hush(const struct nd_core *core);
 /* The core's own thread: rounds and waiting until it is told to stop. */
 void *nd_core_run(void *core);
 /* All that is open ends, and the peers hear of it as far as the link takes it at once. */
@@ -279,6 +282,10 @@ void nd_core_set_mss(struct nd_core *core, uint32_t engine, uint32_t mss, nd_ns 
 
 /* core_wait.c: spins or blocks until there may be work, at most until then. 0 or -EINTR. */
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
+/* When there is something to do, should nothing come. */
+nd_ns nd_core_due_at(struct nd_core *core, nd_ns now);
+/* True when what comes by the ports is going to wake whoever watches them. */
+bool nd_core_arm_ports(struct nd_core *core);
 
 /* core_loan.c; called by threads of applications. */
 /*
@@ -286,8 +293,14 @@ int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
  * -EINTR. -EAGAIN: the core's own thread runs, or has to.
  */
 int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *completions, nd_ns until);
-/* Sees to a command that was just submitted, unless somebody else does. */
-void nd_core_push(struct nd_core *core);
+/* Sees to commands that were just submitted; false: whoever runs the rounds has to. */
+bool nd_core_push(struct nd_core *core);
+/*
+ * Runs the rounds there are for the event loop of an application, which is woken by core->epoll
+ * from then on. False when the core's own thread runs, or has to. woken: by that, and there are no
+ * events.
+ */
+bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken);
 
 /* True when an application has the turn; asked by whoever has it. */
 static inline bool nd_core_is_lent(const struct nd_core *core)

@@ -13,6 +13,13 @@
  *    which knows nothing of it, comes back.
  * 4. Between two waits nobody is there to be woken for a command, so whoever submits it runs the
  *    round that sends it. What comes back is read by the next wait, or after a tick.
+ * 5. An event loop never waits here. It watches core->epoll, which is to say that it is woken by
+ *    whatever wakes the core's thread, and runs the rounds there are (nd_core_serve) before it
+ *    takes their events. So a packet wakes one thread, the loop's, and what the tasks of one
+ *    iteration have submitted leaves by one round. The core's own thread keeps the time: it looks
+ *    after a tick without a round, and takes over for a loop that is busy with other things (turn.h,
+ *    note 4), so a timer is late by a tick at most. What is due sooner, such as paced packets, is
+ *    left to it, and so is whatever a few rounds do not finish.
  */
 #include "host/core.h"
 
@@ -21,6 +28,8 @@
 #define LOAN_FRAMES_MAX 32u /* received in one loan */
 #define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
 #define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
+#define LOOP_FRAMES_MAX (PUSH_ROUNDS_MAX * ND_CORE_BATCH) /* no limit but that of rounds */
+#define DUE_SOON (200 * ND_USEC) /* that the core's own thread is to see to */
 
 static uint64_t frames_received(const struct nd_core *core)
 {
@@ -32,12 +41,15 @@ static uint64_t frames_received(const struct nd_core *core)
 	return frames;
 }
 
-static bool borrow(struct nd_core *core)
+static bool borrow(struct nd_core *core, uint32_t frames_max)
 {
 	if (!nd_turn_borrow(&core->turn))
 		return false;
 	core->counters.loans++;
-	core->loan = (struct nd_core_loan){ .frames = frames_received(core) };
+	core->loan = (struct nd_core_loan){
+		.frames = frames_received(core),
+		.frames_max = frames_max,
+	};
 	nd_core_disown_ports(core);
 	return true;
 }
@@ -45,7 +57,7 @@ static bool borrow(struct nd_core *core)
 static bool needs_owner(const struct nd_core *core)
 {
 	return core->loan.owner || !core->sole_app ||
-	       frames_received(core) - core->loan.frames > LOAN_FRAMES_MAX;
+	       frames_received(core) - core->loan.frames > core->loan.frames_max;
 }
 
 /* What the core's own thread is to do at once, now that nobody else does. */
@@ -98,7 +110,8 @@ int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *comple
 {
 	int code;
 
-	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app || !borrow(core))
+	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app ||
+	    !borrow(core, LOAN_FRAMES_MAX))
 		return -EAGAIN;
 	code = run_rounds(core, app, completions, until);
 	core->loan.owner |= nd_ring_filled(completions, LOAN_EVENTS_MAX) == LOAN_EVENTS_MAX;
@@ -106,14 +119,48 @@ int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *comple
 	return code;
 }
 
-void nd_core_push(struct nd_core *core)
+/* Rounds until there is nothing to do; what is left, or comes by itself, is the owner's. */
+static void run_few_rounds(struct nd_core *core)
 {
-	bool busy = true;
+	bool watched = nd_turn_is_watched(&core->turn), busy = true;
+	nd_ns now = 0;
 
-	if (ND_LIKELY(nd_turn_state(&core->turn) != ND_TURN_LEFT) || !borrow(core))
-		return;
-	for (uint32_t i = 0; i < PUSH_ROUNDS_MAX && busy; i++)
-		busy = run_round(core, nd_core_now());
-	core->loan.owner |= busy;
+	for (uint32_t i = 0; i < PUSH_ROUNDS_MAX && busy; i++) {
+		now = nd_core_now();
+		busy = run_round(core, now) || (watched && !nd_core_arm_ports(core));
+	}
+	core->loan.owner |= busy || (watched && nd_core_due_at(core, now) < now + DUE_SOON);
+}
+
+/* True where the owner sleeps, and is not what a command wakes. */
+static bool pushes(const struct nd_core *core)
+{
+	enum nd_turn_state state = nd_turn_state(&core->turn);
+
+	return state == ND_TURN_LEFT ||
+	       (state == ND_TURN_FREE && nd_turn_is_watched(&core->turn));
+}
+
+bool nd_core_push(struct nd_core *core)
+{
+	if (ND_LIKELY(!pushes(core)) || !borrow(core, LOOP_FRAMES_MAX))
+		return false;
+	run_few_rounds(core);
 	give_back(core);
+	return true;
+}
+
+bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken)
+{
+	bool finished;
+
+	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app ||
+	    !borrow(core, LOOP_FRAMES_MAX))
+		return false;
+	nd_turn_set_watched(&core->turn, true);
+	core->woken = woken;
+	run_few_rounds(core);
+	finished = !needs_owner(core);
+	give_back(core);
+	return finished;
 }

@@ -66,7 +66,7 @@ int nd_core_call(struct nd_core *core, void (*call)(struct nd_core *core, void *
 	return 0;
 }
 
-static void hush(const struct nd_core *core)
+void nd_core_hush(const struct nd_core *core)
 {
 	uint64_t rings;
 
@@ -79,7 +79,7 @@ bool nd_core_answer_call(struct nd_core *core)
 	if (ND_LIKELY(!__atomic_load_n(&core->request, __ATOMIC_ACQUIRE)))
 		return false;
 	pthread_mutex_lock(&core->mutex);
-	hush(core);
+	nd_core_hush(core);
 	core->request->call(core, core->request->argument);
 	core->request->done = true;
 	__atomic_store_n(&core->request, NULL, __ATOMIC_RELEASE);
@@ -113,7 +113,7 @@ static bool run_timers(struct nd_core *core, nd_ns now)
 static void look_after(struct nd_core *core, nd_ns now)
 {
 	core->check_at = now + CHECK_EVERY;
-	hush(core);
+	nd_core_hush(core);
 	nd_core_answer_service(core);
 	nd_core_check_apps(core, now);
 	nd_recorder_note(core->recorder, ND_RECORD_CHECK, 0, 0, now);

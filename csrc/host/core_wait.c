@@ -18,6 +18,8 @@
  * 4. While the core's own thread blocks, an application may step in (core_loan.c). Not in the
  *    profiles throughput, where the two are to work side by side, and spin, which never blocks; not
  *    where the thread has a CPU to itself; and not where other processes are served.
+ *    One that an event loop stands in for does not spin: the loop comes by itself, and its tasks
+ *    want the CPU.
  */
 #include "host/core.h"
 
@@ -56,11 +58,9 @@ static nd_ns room_at(struct nd_core *core, nd_ns now)
 	return at;
 }
 
-/* True when nothing came meanwhile and everything that may come rings a bell. */
-static bool arm(struct nd_core *core)
+/* The rest of nd_core_arm_ports(), for a thread that commands have to wake. */
+static bool arm_apps(struct nd_core *core)
 {
-	if (__atomic_load_n(&core->request, __ATOMIC_ACQUIRE))
-		return false;
 	for (uint32_t i = 0; i < core->apps_limit; i++) {
 		struct nd_core_app *app = &core->apps[i];
 
@@ -71,10 +71,27 @@ static bool arm(struct nd_core *core)
 		else if (!nd_channel_arm_core(&app->channel))
 			return false;
 	}
+	return true;
+}
+
+bool nd_core_arm_ports(struct nd_core *core)
+{
 	for (uint32_t i = 0; i < core->config.port_count; i++)
 		if (core->ports[i].port && !nd_port_arm(core->ports[i].port))
 			return false;
 	return true;
+}
+
+/* True when nothing came meanwhile and everything that may come rings a bell. */
+static bool arm(struct nd_core *core)
+{
+	return !__atomic_load_n(&core->request, __ATOMIC_ACQUIRE) && arm_apps(core) &&
+	       nd_core_arm_ports(core);
+}
+
+nd_ns nd_core_due_at(struct nd_core *core, nd_ns now)
+{
+	return nd_min_u64(deadline_of(core), room_at(core, now));
 }
 
 /* True in a thread which somebody else may stand in for while it blocks. */
@@ -98,7 +115,9 @@ static int block(struct nd_core *core, nd_ns duration)
 	if (lent)
 		nd_turn_lend(&core->turn);
 	ready = epoll_pwait2(core->epoll, events, WAKES_MAX, &timeout, NULL);
-	if (lent && nd_turn_resume(&core->turn))
+	if (lent && ready > 0 && nd_turn_is_watched(&core->turn))
+		nd_core_hush(core); /* it would go on waking the loop */
+	if (lent && nd_turn_resume(&core->turn, ready > 0))
 		nd_core_disown_ports(core);
 	core->woken = ready > 0;
 	return ready < 0 && errno == EINTR ? -EINTR : 0;
@@ -115,7 +134,8 @@ static bool spins(struct nd_core *core, nd_ns now)
 	case ND_STACK_POLLED:
 		break;
 	}
-	return core->may_spin && nd_spin_goes_on(&core->spin, core->busy_at, now);
+	return core->may_spin && !nd_turn_is_watched(&core->turn) &&
+	       nd_spin_goes_on(&core->spin, core->busy_at, now);
 }
 
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until)
@@ -124,7 +144,7 @@ int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until)
 
 	if (spins(core, now))
 		return 0;
-	until = nd_min_u64(until, nd_min_u64(deadline_of(core), room_at(core, now)));
+	until = nd_min_u64(until, nd_core_due_at(core, now));
 	if (until <= now + slack || !arm(core))
 		return 0;
 	return block(core, until - now - slack);

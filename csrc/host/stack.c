@@ -19,6 +19,7 @@ struct nd_stack {
 	int connection;       /* the core's end closes when it lets go of us */
 	int epoll;            /* readable for events, and when the core is gone */
 	bool armed;
+	bool watching; /* epoll is readable also for what the core in this process waits for */
 	bool gone;
 	struct nd_spin spin; /* for events, before blocking */
 	struct nd_channel channel;
@@ -171,6 +172,7 @@ void nd_stack_close(struct nd_stack *stack)
 {
 	struct nd_core *core = stack->core;
 
+	nd_stack_watch(stack, false);
 	free_handle(stack);
 	if (!core)
 		return;
@@ -207,14 +209,29 @@ int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer)
 	return nd_arena_put(&stack->channel.arena, buffer);
 }
 
+int nd_stack_submit_later(struct nd_stack *stack, uint8_t protocol,
+			  const struct nd_command *command)
+{
+	return stack->gone ? -EPIPE : nd_channel_submit(&stack->channel, protocol, command);
+}
+
+void nd_stack_flush(struct nd_stack *stack)
+{
+	if (!stack->core || !nd_core_push(stack->core))
+		nd_channel_wake_core(&stack->channel);
+}
+
 int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command)
 {
-	int code = stack->gone ? -EPIPE
-			       : nd_channel_submit(&stack->channel, protocol, command);
+	int code = nd_stack_submit_later(stack, protocol, command);
 
-	if (code == 0 && stack->core && command->kind != ND_COMMAND_RELEASE)
-		nd_core_push(stack->core);
-	return code;
+	if (code < 0)
+		return code;
+	if (command->kind == ND_COMMAND_RELEASE) /* is worth no round */
+		nd_channel_wake_core(&stack->channel);
+	else
+		nd_stack_flush(stack);
+	return 0;
 }
 
 int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit)
@@ -227,6 +244,7 @@ int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit
 	}
 	/* Woken for nothing: that is what the end of the core looks like. */
 	stack->armed = false;
+	nd_channel_hush_app(&stack->channel);
 	stack->gone |= nd_fds_hung_up(stack->connection);
 	return stack->gone ? -EPIPE : 0;
 }
@@ -247,9 +265,31 @@ bool nd_stack_arm(struct nd_stack *stack)
 	stack->armed = true;
 	if (!nd_channel_arm_app(&stack->channel))
 		return false;
-	if (stack->core)
+	if (stack->core && !stack->watching)
 		nd_turn_recall(&stack->core->turn);
 	return true;
+}
+
+void nd_stack_watch(struct nd_stack *stack, bool watch)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int operation = watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
+
+	if (stack->watching == watch || !stack->core)
+		return;
+	if (epoll_ctl(stack->epoll, operation, stack->core->epoll, &event) == 0)
+		stack->watching = watch;
+	nd_turn_set_watched(&stack->core->turn, stack->watching);
+}
+
+bool nd_stack_run(struct nd_stack *stack, bool woken)
+{
+	nd_channel_disarm_app(&stack->channel);
+	if (stack->core && nd_core_serve(stack->core, stack->app,
+					 woken && !nd_ring_filled(&stack->channel.completions, 1)))
+		return true;
+	nd_channel_wake_core(&stack->channel);
+	return false;
 }
 
 int nd_stack_poll(struct nd_stack *stack)

@@ -60,12 +60,22 @@ static bool park(struct nd_turn *turn)
 	return code == ETIMEDOUT && loans == turn->loans;
 }
 
-bool nd_turn_resume(struct nd_turn *turn)
+void nd_turn_set_watched(struct nd_turn *turn, bool watched)
 {
+	__atomic_store_n(&turn->watched, watched, __ATOMIC_RELAXED);
+}
+
+bool nd_turn_resume(struct nd_turn *turn, bool woken)
+{
+	bool first = woken && nd_turn_is_watched(turn); /* the loop is to come first */
+	uint32_t loans;
 	bool borrowed;
 
 	pthread_mutex_lock(&turn->mutex);
 	borrowed = turn->state != ND_TURN_FREE;
+	loans = turn->loans;
+	if (!borrowed && first)
+		set_state(turn, ND_TURN_LEFT);
 	turn->parked = true;
 	while (turn->state == ND_TURN_LENT || (turn->state == ND_TURN_LEFT && !turn->recalled)) {
 		bool still = park(turn);
@@ -74,6 +84,9 @@ bool nd_turn_resume(struct nd_turn *turn)
 			break;
 		turn->patient = still;
 	}
+	if (!borrowed && first && loans == turn->loans && !turn->recalled)
+		nd_turn_set_watched(turn, false);
+	borrowed |= loans != turn->loans;
 	turn->parked = turn->patient = turn->recalled = false;
 	set_state(turn, ND_TURN_OWN);
 	pthread_mutex_unlock(&turn->mutex);
@@ -90,7 +103,7 @@ bool nd_turn_borrow(struct nd_turn *turn)
 	if (state == ND_TURN_OWN || state == ND_TURN_LENT)
 		return false;
 	pthread_mutex_lock(&turn->mutex);
-	lent = turn->state == ND_TURN_FREE || (turn->state == ND_TURN_LEFT && !turn->recalled);
+	lent = (turn->state == ND_TURN_FREE || turn->state == ND_TURN_LEFT) && !turn->recalled;
 	if (lent) {
 		turn->loans++;
 		set_state(turn, ND_TURN_LENT);
@@ -113,12 +126,20 @@ bool nd_turn_give_back(struct nd_turn *turn, bool (*more)(void *context), void *
 	return blocks;
 }
 
+/* True where the owner waits for others before it goes on, or would when it is woken. */
+static bool is_unattended(const struct nd_turn *turn)
+{
+	enum nd_turn_state state = nd_turn_state(turn);
+
+	return state == ND_TURN_LEFT || (state == ND_TURN_FREE && nd_turn_is_watched(turn));
+}
+
 void nd_turn_recall(struct nd_turn *turn)
 {
-	if (nd_turn_state(turn) != ND_TURN_LEFT)
+	if (!is_unattended(turn))
 		return;
 	pthread_mutex_lock(&turn->mutex);
-	if (turn->state == ND_TURN_LEFT) {
+	if (is_unattended(turn)) {
 		turn->recalled = true;
 		pthread_cond_signal(&turn->changed);
 	}

@@ -19,6 +19,9 @@
  *    That is how late at most something is done that came just after the application had left to
  *    compute. Who leaves something to be done, or who relies on the owner, recalls it.
  * 3. A borrower that stays for longer than a tick is waited for without one.
+ * 4. An event loop does not stay: it watches what the owner waits for, and borrows when something
+ *    comes. Then both are woken, and the owner lets the loop go first, for a tick. A loop that does
+ *    not come by then is busy with other things and watches no more, as far as the owner knows.
  */
 #ifndef ND_HOST_TURN_H
 #define ND_HOST_TURN_H
@@ -44,6 +47,7 @@ struct nd_turn {
 	bool parked;      /* the owner waits in nd_turn_resume() */
 	bool patient;     /* ... for however long the borrower stays */
 	bool recalled;    /* the owner is to take over */
+	bool watched;     /* an event loop goes first; also read without the mutex */
 };
 
 void nd_turn_init(struct nd_turn *turn);
@@ -58,8 +62,11 @@ static inline enum nd_turn_state nd_turn_state(const struct nd_turn *turn)
 
 /* Before it blocks, by something that give_back can end. */
 void nd_turn_lend(struct nd_turn *turn);
-/* After that: waits until it is its turn; true when somebody else had it meanwhile. */
-bool nd_turn_resume(struct nd_turn *turn);
+/*
+ * After that: waits until it is its turn; true when somebody else had it meanwhile. woken: by
+ * something that an event loop which watches has been woken by, too.
+ */
+bool nd_turn_resume(struct nd_turn *turn, bool woken);
 
 /* ---- others ---- */
 
@@ -73,7 +80,15 @@ bool nd_turn_borrow(struct nd_turn *turn);
  */
 bool nd_turn_give_back(struct nd_turn *turn, bool (*more)(void *context), void *context);
 
-/* Makes the owner take over if nobody else watches. */
+/* Makes the owner take over if nobody else runs. */
 void nd_turn_recall(struct nd_turn *turn);
+
+/* An event loop is woken by whatever wakes the owner and goes first from now on, or no more. */
+void nd_turn_set_watched(struct nd_turn *turn, bool watched);
+
+static inline bool nd_turn_is_watched(const struct nd_turn *turn)
+{
+	return __atomic_load_n(&turn->watched, __ATOMIC_RELAXED);
+}
 
 #endif

@@ -31,7 +31,8 @@
  *
  * A handle has two sides that may be used by one thread each at a time: buffers and commands
  * (nd_stack_buffer, nd_stack_buffer_free, nd_stack_submit), and events (nd_stack_events,
- * nd_stack_arm, nd_stack_wait). Nothing else may run beside nd_stack_close(). After fork() the child must not use it. Every function
+ * nd_stack_arm, nd_stack_run, nd_stack_wait); nd_stack_flush() and nd_stack_watch() are of either.
+ * Nothing else may run beside nd_stack_close(). After fork() the child must not use it. Every function
  * that returns int returns 0 or a negative errno.
  */
 #ifndef NDPSTACK_H
@@ -166,6 +167,11 @@ int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer);
  */
 int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command);
 
+/* The same in two steps, for several commands that are to leave together. */
+int nd_stack_submit_later(struct nd_stack *stack, uint8_t protocol,
+			  const struct nd_command *command);
+void nd_stack_flush(struct nd_stack *stack);
+
 /* Takes up to limit events out; returns how many, or -EPIPE when the core is gone. */
 int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit);
 
@@ -175,6 +181,17 @@ int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit
  */
 int nd_stack_descriptor(const struct nd_stack *stack);
 bool nd_stack_arm(struct nd_stack *stack);
+
+/*
+ * For an event loop on the descriptor: runs the rounds that there are for the core of this process
+ * while its own thread sleeps, commands that were submitted later included, so that their events
+ * can be taken. woken: because the descriptor is readable. True when the loop may do so whenever
+ * there is something: nd_stack_watch() makes the descriptor readable for what that thread waits
+ * for, too, and the loop goes first. It takes over from a loop that does not come for a
+ * millisecond. False when it runs, or has to (as for nd_stack_wait()): then do not watch.
+ */
+bool nd_stack_run(struct nd_stack *stack, bool woken);
+void nd_stack_watch(struct nd_stack *stack, bool watch);
 
 /*
  * Waits for events up to a time in nanoseconds from now: 1, 0 when it passed, -EPIPE, -EINTR.

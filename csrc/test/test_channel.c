@@ -178,6 +178,7 @@ TEST(nd_channel_arm__wakes_either_end)
 	CHECK(nd_channel_arm_app(&app));
 	CHECK_EQ(poll(bells, 2, 0), 0);
 	CHECK_EQ(nd_channel_submit(&app, 1, &(struct nd_command){ 0 }), 0);
+	nd_channel_wake_core(&app);
 	CHECK(nd_channel_post(&core, &event));
 	nd_channel_wake_app(&core);
 	CHECK_EQ(poll(bells, 2, 0), 2);

@@ -55,7 +55,7 @@ TEST(nd_turn_resume__when_nobody_borrowed)
 {
 	nd_turn_init(&turn);
 	nd_turn_lend(&turn);
-	CHECK(!nd_turn_resume(&turn));
+	CHECK(!nd_turn_resume(&turn, false));
 	CHECK_EQ(nd_turn_state(&turn), ND_TURN_OWN);
 	nd_turn_free(&turn);
 }
@@ -67,7 +67,7 @@ TEST(nd_turn_resume__after_a_tick_in_which_nobody_came_back)
 	borrow_first();
 	start = clock_now();
 	CHECK(give_back(false));
-	CHECK(nd_turn_resume(&turn));
+	CHECK(nd_turn_resume(&turn, false));
 	CHECK(clock_now() - start >= ND_TURN_TICK);
 	CHECK_EQ(nd_turn_state(&turn), ND_TURN_OWN);
 	nd_turn_free(&turn);
@@ -78,7 +78,7 @@ TEST(nd_turn_give_back__recalls_the_owner_if_there_is_more)
 	borrow_first();
 	CHECK(give_back(true));
 	CHECK(!nd_turn_borrow(&turn));
-	CHECK(nd_turn_resume(&turn));
+	CHECK(nd_turn_resume(&turn, false));
 	CHECK_EQ(nd_turn_state(&turn), ND_TURN_OWN);
 	CHECK(!turn.recalled);
 	nd_turn_free(&turn);
@@ -97,7 +97,46 @@ TEST(nd_turn_recall__only_where_nobody_watches)
 	CHECK(give_back(false));
 	nd_turn_recall(&turn);
 	CHECK(!nd_turn_borrow(&turn));
-	CHECK(nd_turn_resume(&turn));
+	CHECK(nd_turn_resume(&turn, false));
+	nd_turn_free(&turn);
+}
+
+/* ---- an event loop that goes first ---- */
+
+TEST(nd_turn_resume__lets_a_loop_go_first)
+{
+	nd_ns start = clock_now();
+
+	nd_turn_init(&turn);
+	nd_turn_set_watched(&turn, true);
+	nd_turn_lend(&turn);
+	CHECK(!nd_turn_resume(&turn, true)); /* it does not come */
+	CHECK(clock_now() - start >= ND_TURN_TICK);
+	CHECK(!nd_turn_is_watched(&turn));
+	nd_turn_free(&turn);
+}
+
+/* What the owner was woken by is its own business: nothing tells the loop of it. */
+TEST(nd_turn_resume__after_its_own_timer)
+{
+	nd_turn_init(&turn);
+	nd_turn_set_watched(&turn, true);
+	nd_turn_lend(&turn);
+	CHECK(!nd_turn_resume(&turn, false));
+	CHECK(nd_turn_is_watched(&turn));
+	nd_turn_free(&turn);
+}
+
+TEST(nd_turn_recall__of_an_owner_that_would_let_a_loop_go_first)
+{
+	nd_turn_init(&turn);
+	nd_turn_set_watched(&turn, true);
+	nd_turn_lend(&turn);
+	nd_turn_recall(&turn);
+	CHECK(!nd_turn_borrow(&turn));
+	CHECK(!nd_turn_resume(&turn, true));
+	CHECK(nd_turn_is_watched(&turn));
+	CHECK(!turn.recalled);
 	nd_turn_free(&turn);
 }
 
@@ -107,7 +146,7 @@ static bool resumed;
 
 static void *own(void *unused)
 {
-	CHECK(nd_turn_resume(&turn));
+	CHECK(nd_turn_resume(&turn, false));
 	__atomic_store_n(&resumed, true, __ATOMIC_RELEASE);
 	return unused;
 }
@@ -163,6 +202,53 @@ TEST(nd_turn_give_back__wakes_an_owner_that_is_patient)
 	nd_turn_free(&turn);
 }
 
+static void *own_watched(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)nd_turn_resume(&turn, true);
+}
+
+static bool is_awake(void)
+{
+	bool awake;
+
+	pthread_mutex_lock(&turn.mutex);
+	awake = turn.parked || turn.state == ND_TURN_OWN;
+	pthread_mutex_unlock(&turn.mutex);
+	return awake;
+}
+
+/* Both are woken: true when the loop came within a tick. */
+static bool wake_both(void)
+{
+	pthread_t owner;
+	bool borrowed;
+	void *result;
+
+	nd_turn_init(&turn);
+	nd_turn_set_watched(&turn, true);
+	nd_turn_lend(&turn);
+	CHECK_EQ(pthread_create(&owner, NULL, own_watched, NULL), 0);
+	while (!is_awake())
+		sched_yield();
+	borrowed = nd_turn_borrow(&turn);
+	if (borrowed)
+		CHECK(!give_back(false));
+	CHECK_EQ(pthread_join(owner, &result), 0);
+	CHECK_EQ(result != NULL, borrowed);
+	CHECK_EQ(nd_turn_is_watched(&turn), borrowed);
+	nd_turn_free(&turn);
+	return borrowed;
+}
+
+TEST(nd_turn_resume__after_the_loop_that_went_first)
+{
+	nd_ns end = clock_now() + PATIENCE;
+
+	while (!wake_both())
+		CHECK(clock_now() < end);
+}
+
 /* ---- exclusion ---- */
 
 #define BORROWERS 3
@@ -177,7 +263,7 @@ static void *keep_owning(void *unused)
 		together++;
 		nd_turn_lend(&turn);
 		sched_yield();
-		nd_turn_resume(&turn);
+		nd_turn_resume(&turn, false);
 	}
 	return unused;
 }
