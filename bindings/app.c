@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A handle on a stack as Python needs it: one crossing for each message, from any thread. */
-#include "app.h"
+#include "app_commands.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define KEY_MASK ((UINT64_C(1) << ND_APP_KEY_BITS) - 1)
 #define SLOT_BYTES 64u /* send buffers begin at multiples of it */
 #define SLOTS_MAX ((UINT64_C(1) << (64 - ND_APP_KEY_BITS)) - 1)
-
-/* A command without payload that found no room. */
-struct waiting {
-	struct nd_command command;
-	uint8_t protocol;
-};
-
-struct nd_app {
-	struct nd_stack *stack;        /* NULL: closed */
-	struct nd_stack_memory memory; /* still mapped while messages are held */
-	pthread_mutex_t mutex;         /* over all but the event side */
-	uint32_t held;                 /* messages received and not given back */
-	bool foreign;                  /* copied by a fork */
-	uint32_t batches;              /* of events taken, and how many were in the last */
-	int last_count;
-	struct waiting *waiting;       /* in order; the first waiting_done have gone */
-	uint32_t waiting_count, waiting_done, waiting_room;
-};
 
 /* ---- opening and closing ---- */
 
@@ -152,11 +132,10 @@ static int enter(struct nd_app *app)
 	return -EBADF;
 }
 
-/* Hands over what waits; 0 when nothing does any more. */
-static int flush_waiting(struct nd_app *app)
+int nd_app_flush(struct nd_app *app)
 {
 	while (ND_UNLIKELY(app->waiting_done < app->waiting_count)) {
-		const struct waiting *first = &app->waiting[app->waiting_done];
+		const struct nd_app_waiting *first = &app->waiting[app->waiting_done];
 		int code = nd_stack_submit(app->stack, first->protocol, &first->command);
 
 		if (code == -EAGAIN)
@@ -170,7 +149,7 @@ static int flush_waiting(struct nd_app *app)
 static int make_room(struct nd_app *app)
 {
 	uint32_t room = app->waiting_room ? 2 * app->waiting_room : 64;
-	struct waiting *grown;
+	struct nd_app_waiting *grown;
 
 	if (app->waiting_count < app->waiting_room)
 		return 0;
@@ -184,7 +163,7 @@ static int make_room(struct nd_app *app)
 
 static int submit_or_wait(struct nd_app *app, uint8_t protocol, const struct nd_command *command)
 {
-	int code = flush_waiting(app);
+	int code = nd_app_flush(app);
 
 	if (ND_LIKELY(code == 0))
 		code = nd_stack_submit(app->stack, protocol, command);
@@ -193,7 +172,7 @@ static int submit_or_wait(struct nd_app *app, uint8_t protocol, const struct nd_
 	code = make_room(app);
 	if (code == 0)
 		app->waiting[app->waiting_count++] =
-			(struct waiting){ .command = *command, .protocol = protocol };
+			(struct nd_app_waiting){ .command = *command, .protocol = protocol };
 	return code;
 }
 
@@ -202,10 +181,10 @@ static uint64_t cookie_of(const struct nd_app *app, uint64_t key, const uint8_t 
 {
 	uint64_t slot = buffer ? (uint64_t)(buffer - app->memory.base) / SLOT_BYTES + 1 : 0;
 
-	return (key & KEY_MASK) | slot << ND_APP_KEY_BITS;
+	return (key & ND_APP_KEY_MASK) | slot << ND_APP_KEY_BITS;
 }
 
-static void free_buffer(struct nd_app *app, uint64_t cookie)
+void nd_app_free_buffer(struct nd_app *app, uint64_t cookie)
 {
 	uint64_t slot = cookie >> ND_APP_KEY_BITS;
 
@@ -217,7 +196,7 @@ static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *
 		       const char *data)
 {
 	uint8_t *buffer = NULL;
-	int code = flush_waiting(app);
+	int code = nd_app_flush(app);
 
 	if (code < 0)
 		return code;
@@ -229,15 +208,15 @@ static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *
 	}
 	command->payload = buffer;
 	command->cookie = cookie_of(app, command->cookie, buffer);
-	code = nd_stack_submit(app->stack, protocol, command);
+	code = nd_stack_submit_later(app->stack, protocol, command);
 	if (code < 0 && buffer)
 		nd_stack_buffer_free(app->stack, buffer);
 	return code;
 }
 
-int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
-		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
-		const char *data, uint32_t bytes)
+int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		      const char *data, uint32_t bytes)
 {
 	struct nd_command command = {
 		.kind = kind,
@@ -258,6 +237,26 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 	return code;
 }
 
+void nd_app_push(struct nd_app *app)
+{
+	if (enter(app) < 0)
+		return;
+	nd_stack_flush(app->stack);
+	pthread_mutex_unlock(&app->mutex);
+}
+
+int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		const char *data, uint32_t bytes)
+{
+	int code = nd_app_send_later(app, protocol, kind, priority, peer, port, id, key, deadline,
+				     data, bytes);
+
+	if (code == 0)
+		nd_app_push(app);
+	return code;
+}
+
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
 		uint64_t message, uint64_t key, nd_ns deadline)
 {
@@ -266,7 +265,7 @@ int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t por
 		.port = port,
 		.id = id,
 		.message = message,
-		.cookie = key & KEY_MASK,
+		.cookie = key & ND_APP_KEY_MASK,
 		.deadline = deadline,
 	};
 	int code = enter(app);
@@ -297,7 +296,7 @@ static void release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t 
 		unmap_if_unused(app);
 	else if (app->waiting_count - app->waiting_done < later_max && make_room(app) == 0)
 		app->waiting[app->waiting_count++] =
-			(struct waiting){ .command = command, .protocol = protocol };
+			(struct nd_app_waiting){ .command = command, .protocol = protocol };
 	else
 		submit_or_wait(app, protocol, &command);
 	pthread_mutex_unlock(&app->mutex);
@@ -323,144 +322,6 @@ uint32_t nd_app_held(struct nd_app *app)
 	held = app->held;
 	pthread_mutex_unlock(&app->mutex);
 	return held;
-}
-
-/* ---- the event side ---- */
-
-/* True for the event after which a buffer is not looked at any more. */
-static bool ends_payload(const struct nd_event *event)
-{
-	return event->kind == ND_EVENT_SENT || event->kind == ND_EVENT_RESPONSE ||
-	       event->kind == ND_EVENT_FAILED ||
-	       (event->kind == ND_EVENT_OPENED && event->protocol == ND_PROTO_OTHER);
-}
-
-static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
-{
-	pthread_mutex_lock(&app->mutex);
-	for (uint32_t i = 0; i < count; i++) {
-		if (ends_payload(&events[i]))
-			free_buffer(app, events[i].cookie);
-		events[i].cookie &= KEY_MASK;
-		app->held += events[i].kind == ND_EVENT_MESSAGE ||
-			     events[i].kind == ND_EVENT_REQUEST ||
-			     events[i].kind == ND_EVENT_RESPONSE;
-	}
-	flush_waiting(app);
-	pthread_mutex_unlock(&app->mutex);
-}
-
-/* True when all that has come is that requests were taken. */
-static bool only_opened(const struct nd_event *events, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (events[i].kind != ND_EVENT_OPENED || events[i].protocol != ND_PROTO_HOMA ||
-		    !events[i].id)
-			return false;
-	return true;
-}
-
-/* Waits, and takes events behind the count that there are; the new count or -errno. */
-static int wait_for_more(struct nd_app *app, struct nd_event *out, int count, uint32_t limit,
-			 nd_ns timeout)
-{
-	int code;
-
-	pthread_mutex_lock(&app->mutex);
-	flush_waiting(app);
-	pthread_mutex_unlock(&app->mutex);
-	code = nd_stack_wait(app->stack, timeout);
-	if (code == 1)
-		code = nd_stack_events(app->stack, out + count, limit - (uint32_t)count);
-	if (code < 0 && count == 0)
-		return code;
-	return count + (code > 0 ? code : 0);
-}
-
-int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
-{
-	int count;
-
-	if (app->foreign)
-		return -ECHILD;
-	if (!app->stack)
-		return -EBADF;
-	count = nd_stack_events(app->stack, out, limit);
-	if (timeout && count >= 0 && (uint32_t)count < limit && only_opened(out, count))
-		count = wait_for_more(app, out, count, limit, timeout);
-	if (count >= 0)
-		settle(app, out, (uint32_t)count);
-	return count;
-}
-
-static int end_batch(struct nd_app *app, int count)
-{
-	if (count > 0) {
-		app->batches++;
-		app->last_count = count;
-	}
-	return count;
-}
-
-int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
-		 uint32_t batches)
-{
-	if (batches != app->batches)
-		return app->last_count;
-	return end_batch(app, nd_app_events(app, out, limit, timeout));
-}
-
-/* The short reply to a request if that is all there is, apart from word that it was taken. */
-static const struct nd_event *only_reply(const struct nd_event *events, int count, uint64_t key)
-{
-	const struct nd_event *last;
-
-	if (count < 1 || count > 2)
-		return NULL;
-	if (count == 2 && (events[0].cookie != key || !only_opened(events, 1)))
-		return NULL;
-	last = &events[count - 1];
-	return last->kind == ND_EVENT_RESPONSE && last->cookie == key &&
-			       last->bytes <= ND_APP_COPY_BYTES ?
-		       last :
-		       NULL;
-}
-
-int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
-		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
-		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply)
-{
-	const struct nd_event *event;
-	int count;
-
-	reply->state = ND_APP_UNSENT;
-	count = nd_app_send(app, ND_PROTO_HOMA, ND_COMMAND_REQUEST, priority, peer, port, 0, key,
-			    deadline, data, bytes);
-	if (count < 0)
-		return count;
-	reply->state = ND_APP_SENT;
-	if (batches != app->batches)
-		return app->last_count;
-	count = nd_app_events(app, out, limit, timeout);
-	event = only_reply(out, count, key);
-	if (!event)
-		return end_batch(app, count);
-	if (event->bytes)
-		memcpy(reply->data, event->payload, event->bytes);
-	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
-	reply->bytes = event->bytes;
-	reply->state = ND_APP_ANSWERED;
-	return 0;
-}
-
-bool nd_app_arm(struct nd_app *app)
-{
-	return app->foreign || !app->stack || nd_stack_arm(app->stack);
-}
-
-int nd_app_descriptor(const struct nd_app *app)
-{
-	return app->stack ? nd_stack_descriptor(app->stack) : -EBADF;
 }
 
 /* ---- control ---- */

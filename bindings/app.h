@@ -7,9 +7,9 @@
  * received messages mapped until the last of them is given back, also after the handle is closed.
  *
  * DESIGN NOTES
- * 1. Everything but nd_app_events(), nd_app_batch(), nd_app_request() and nd_app_arm() may be
- *    called from any thread. Those have one caller at a time, and nd_app_close() must not run
- *    beside them: the caller sees to it.
+ * 1. Everything but nd_app_events(), nd_app_batch(), nd_app_request(), nd_app_poll() and
+ *    nd_app_arm() may be called from any thread. Those have one caller at a time, the same buffer for events, and
+ *    nd_app_close() must not run beside them: the caller sees to it.
  * 2. A command's key comes back in the low bits of the event's cookie. The bits above name the
  *    send buffer, so that no table is needed to find it.
  * 3. Commands without payload never fail for want of room: they wait in a list and go out before
@@ -23,11 +23,32 @@
 
 #include "ndpstack.h"
 
+#include <pthread.h>
+
 #define ND_APP_KEY_BITS 40
 #define ND_APP_COPY_BYTES 4096 /* messages up to it are copied: cheaper than a lease */
 #define ND_APP_LATER_MAX 32 /* below the messages that a connection may leave unreleased */
 
-struct nd_app;
+/* A command without payload that found no room. */
+struct nd_app_waiting {
+	struct nd_command command;
+	uint8_t protocol;
+};
+
+struct nd_app {
+	struct nd_stack *stack;        /* NULL: closed */
+	struct nd_stack_memory memory; /* still mapped while messages are held */
+	pthread_mutex_t mutex;         /* over all but the event side */
+	uint32_t held;                 /* messages received and not given back */
+	bool foreign;                  /* copied by a fork */
+	bool driven;                   /* one event loop runs the rounds that it may */
+	bool watching;                 /* ... and is woken for them */
+	uint32_t batches;              /* of events taken, and how many were in the last */
+	int last_count;
+	uint32_t kept;                 /* events in the buffer that were not worth a batch */
+	struct nd_app_waiting *waiting; /* in order; the first waiting_done have gone */
+	uint32_t waiting_count, waiting_done, waiting_room;
+};
 
 /* NULL on failure; error says why and what to do. */
 struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
@@ -54,6 +75,12 @@ uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		const char *data, uint32_t bytes);
+
+/* The same for several messages: they leave by the next nd_app_poll() or nd_app_push(). */
+int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		      const char *data, uint32_t bytes);
+void nd_app_push(struct nd_app *app);
 
 /* Hands a command without payload over, at the latest with the next events. 0 or as above. */
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
@@ -102,6 +129,20 @@ struct nd_app_reply {
 int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
 		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
 		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
+
+/*
+ * For event loops that block on nd_app_descriptor(): sends, takes a batch without waiting, and sees
+ * to it that the descriptor becomes readable when there is more, unless this one is full. woken:
+ * because it is readable. Count, or as nd_app_batch(). That a request was taken makes no batch.
+ */
+int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
+		bool woken);
+
+/* True where one event loop polls: it runs the rounds of the core as long as that may be lent. */
+void nd_app_drive(struct nd_app *app, bool drive);
+
+/* For a loop that could not poll: the descriptor is readable for events only, until one polls. */
+void nd_app_look_away(struct nd_app *app);
 
 /* True when it is safe to block on nd_app_descriptor(). */
 bool nd_app_arm(struct nd_app *app);

@@ -132,6 +132,10 @@ uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		const char *data, uint32_t bytes);
+int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		      const char *data, uint32_t bytes);
+void nd_app_push(struct nd_app *app);
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
 		uint64_t message, uint64_t key, nd_ns deadline);
 void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
@@ -153,6 +157,10 @@ int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t 
 		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
 		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
 bool nd_app_arm(struct nd_app *app);
+int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
+		bool woken);
+void nd_app_drive(struct nd_app *app, bool drive);
+void nd_app_look_away(struct nd_app *app);
 int nd_app_descriptor(const struct nd_app *app);
 uint32_t nd_app_held(struct nd_app *app);
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,

@@ -375,20 +375,51 @@ class Dispatcher:
         while self.poll():
             pass
 
-    def poll(self) -> bool:
-        """Takes one batch without waiting; true when there may be more."""
+    def poll(self, woken: bool = False) -> bool:
+        """Sends, and takes one batch without waiting; true when there may be more.
+
+        Args:
+            woken: The descriptor is readable.
+        """
         if self._leads():
             return False  # A destructor runs in the middle of a batch.
         led = False
         try:
             led = self._lead.acquire(blocking=False)
-            if not led or self.ended is not None:
+            if not led:
+                self._leave_to_leader()
                 return False
-            full = self._take(0) == BATCH
-            return self.ended is None and (full or not lib.nd_app_arm(self.app))
+            if self.ended is not None:
+                return False
+            count = lib.nd_app_poll(self.app, self._events, BATCH, self._batches, woken)
+            self._hand_out(count)
+            return count == BATCH and self.ended is None
         finally:
             if led or self._leads():
                 self._lead.release()
+
+    def _leave_to_leader(self) -> None:
+        """It takes what comes, and is to send what has been left for poll()."""
+        lib.nd_app_look_away(self.app)
+        lib.nd_app_push(self.app)
+
+    def add_loop(self, loop: Loop) -> None:
+        """From now on it looks for events when the descriptor is readable."""
+        self.loops.append(loop)
+        self._drive()
+
+    def remove_loop(self, loop: Loop) -> None:
+        """It does not any more; others do in its place."""
+        self.loops.remove(loop)
+        self._drive()
+        for other in self.loops:
+            other.kick()
+
+    def _drive(self) -> None:
+        """One loop alone runs the core's rounds: several would all be woken by each packet."""
+        lib.nd_app_drive(self.app, len(self.loops) == 1 and not self._polled)
+        if not self.ended:
+            self.settle()
 
     # ---- events ----
 
@@ -472,7 +503,7 @@ class Dispatcher:
     def descriptor(self) -> int:
         """For poll(2): readable when there are events; from now on it is kept armed."""
         self._polled = True
-        self.settle()
+        self._drive()
         return self.raw_descriptor()
 
     def raw_descriptor(self) -> int:

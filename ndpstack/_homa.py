@@ -78,6 +78,8 @@ class Call(Waitable):
         "_dispatcher", "_failure", "_id", "_reply", "_until", "key", "peer", "port", "unread",
     )  # fmt: skip
 
+    _hand_over = lib.nd_app_send
+
     def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, until: float | None) -> None:
         self.unread: Event | None = None
         Waitable.__init__(self)
@@ -164,7 +166,7 @@ class Call(Waitable):
         """Hands the request to the core; 0 or a negative error number."""
         if not self.key:
             self._dispatcher.give_key(self)
-        return lib.nd_app_send(
+        return self._hand_over(
             self._dispatcher.app, HOMA, _REQUEST, priority, peer, port, 0, self.key, deadline, raw,
             size,
         )  # fmt: skip
@@ -237,6 +239,8 @@ class Request:
 
     __slots__ = ("_data", "_done", "_event", "_socket", "served", "unread")
 
+    _hand_over = lib.nd_app_send
+
     def __init__(self, socket: HomaSocket, event: Event, served: Served) -> None:
         self.unread: Event | None = event
         self._socket = socket
@@ -286,7 +290,7 @@ class Request:
         if self.served.failed:
             self._done = True
             return 0
-        code = lib.nd_app_send(
+        code = self._hand_over(
             self._socket.dispatcher.app, HOMA, _REPLY, 0, 0, 0, self._event.id, 0, 0, raw, size
         )
         self._done = code == 0
@@ -402,14 +406,19 @@ class HomaSocket(Socket):
         return call
 
     def prepare(
-        self, address: Address, data: Buffer, until: float | None, priority: int
+        self,
+        address: Address,
+        data: Buffer,
+        until: float | None,
+        priority: int,
+        kind: type[Call] = Call,
     ) -> tuple[Call, RequestCommand]:
         """A call that has not begun, and what begins it."""
         self.check_open()
         peer, port = self.peer_of(address)
         raw, size = as_message(data, self.stack.message_bytes_max)
         request = (check_priority(priority), peer.handle, port, deadline_ns(until), raw, size)
-        return Call(self.dispatcher, peer, port, until), request
+        return kind(self.dispatcher, peer, port, until), request
 
     def _begin(self, call: Call, request: RequestCommand, until: float | None) -> None:
         """Sends the request, waiting for room."""

@@ -27,33 +27,36 @@ class LoopDriver:
         """A socket of this loop is opened."""
         self._users += 1
         if self._users == 1:
-            self._dispatcher.loops.append(self)
             self._loop.add_reader(self._descriptor, self._on_readable)
-            self._dispatcher.settle()
+            self._dispatcher.add_loop(self)
 
     def release(self) -> None:
         """A socket of this loop is closed."""
         self._users -= 1
         if self._users == 0:
-            self._dispatcher.loops.remove(self)
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._descriptor)
-            for other in self._dispatcher.loops:
-                other.kick()  # This loop may have left events that it was about to take.
+            self._dispatcher.remove_loop(self)
 
     def kick(self) -> None:
         """Has the loop look for events soon; from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._on_readable)
 
+    def flush_soon(self) -> None:
+        """What was left to be sent leaves when all tasks had their turn."""
+        if self._again is None:
+            self._again = self._loop.call_soon(self._next_batch)
+
     def _on_readable(self) -> None:
         """Takes one batch; the rest is for the next turn, so that other tasks get theirs."""
-        if self._dispatcher.poll() and self._again is None:
-            self._again = self._loop.call_soon(self._next_batch)
+        if self._dispatcher.poll(woken=True):
+            self.flush_soon()
 
     def _next_batch(self) -> None:
         self._again = None
-        self._on_readable()
+        if self._dispatcher.poll():
+            self.flush_soon()
 
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.

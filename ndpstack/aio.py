@@ -12,7 +12,7 @@ import errno
 import time
 from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
 
-from ndpstack import _homa, _ndp
+from ndpstack import _core, _homa, _ndp
 from ndpstack._address import Peer, pack
 from ndpstack._dispatch import ROOM_RETRY_S
 from ndpstack._lease import lease
@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from ndpstack._event import Event
+    from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
     from ndpstack._waitable import Waitable
+
+lib = _core.lib
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -81,6 +85,7 @@ class _AsyncSocket:
         """Hands a command to the core, waiting for room: backpressure."""
         while (code := send(*command)) < 0:
             await self._make_room(code)
+        self._driver.flush_soon()
 
     async def _make_room(self, code: int) -> None:
         await _make_room(self._base, code)
@@ -111,7 +116,15 @@ async def _make_room(socket: Socket, code: int) -> None:
 class Rpc(_homa.Request):
     """A request that a server got: reply to it once."""
 
-    __slots__ = ()
+    __slots__ = ("_driver",)
+
+    _hand_over = lib.nd_app_send_later
+
+    def __init__(
+        self, socket: _homa.HomaSocket, event: Event, served: _homa.Served, driver: LoopDriver
+    ) -> None:
+        super().__init__(socket, event, served)
+        self._driver = driver
 
     async def reply(self, data: Buffer) -> None:
         """Sends the reply, waiting for room; nothing happens when the client has given up.
@@ -126,6 +139,15 @@ class Rpc(_homa.Request):
         message = self.prepare(data)
         while (code := self.try_reply(*message)) < 0:
             await _make_room(self._socket, code)
+        self._driver.flush_soon()
+
+
+class _Call(_homa.Call):
+    """A request that leaves together with others."""
+
+    __slots__ = ()
+
+    _hand_over = lib.nd_app_send_later
 
 
 class HomaSocket(_AsyncSocket):
@@ -181,7 +203,7 @@ class HomaSocket(_AsyncSocket):
         """
         until = None if timeout is None else time.monotonic() + timeout
         peer = await self._resolve(address[0])
-        call, request = self._socket.prepare((peer, address[1]), data, until, priority)
+        call, request = self._socket.prepare((peer, address[1]), data, until, priority, _Call)
         try:
             await self._submit(call.send, request)
         except BaseException:
@@ -200,7 +222,7 @@ class HomaSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or not bound.
         """
-        return Rpc(self._socket, *await self._next_of(self._socket.service))
+        return Rpc(self._socket, *await self._next_of(self._socket.service), self._driver)
 
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a handle need of each other. */
+#ifndef ND_BINDINGS_APP_COMMANDS_H
+#define ND_BINDINGS_APP_COMMANDS_H
+
+#include "app.h"
+
+#define ND_APP_KEY_MASK ((UINT64_C(1) << ND_APP_KEY_BITS) - 1)
+
+/* ---- the submit side; under the mutex ---- */
+
+/* Hands over what waits; 0 when nothing does any more. */
+int nd_app_flush(struct nd_app *app);
+
+/* Frees the buffer that a cookie names, if it does. */
+void nd_app_free_buffer(struct nd_app *app, uint64_t cookie);
+
+/* ---- the event side ---- */
+
+/* True when all that has come is that requests were taken. */
+bool nd_app_only_opened(const struct nd_event *events, int count);
+
+/* Counts a batch that is going to be handed out; returns the count of its events. */
+int nd_app_end_batch(struct nd_app *app, int count);
+
+#endif

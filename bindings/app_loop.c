@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A handle in an event loop: one crossing to send, run the core's rounds and take what they bring. */
+#include "app_commands.h"
+
+#include <errno.h>
+
+/* Also by a loop that finds another thread at the events. */
+static void set_watching(struct nd_app *app, bool watching)
+{
+	if (__atomic_load_n(&app->watching, __ATOMIC_RELAXED) == watching)
+		return;
+	pthread_mutex_lock(&app->mutex);
+	if (app->stack)
+		nd_stack_watch(app->stack, watching);
+	__atomic_store_n(&app->watching, watching, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&app->mutex);
+}
+
+void nd_app_drive(struct nd_app *app, bool drive)
+{
+	__atomic_store_n(&app->driven, drive, __ATOMIC_RELAXED);
+}
+
+void nd_app_look_away(struct nd_app *app)
+{
+	if (!app->foreign)
+		set_watching(app, false);
+}
+
+/* The rounds that there are to run here, commands that wait included. */
+static void run_rounds(struct nd_app *app, bool woken)
+{
+	pthread_mutex_lock(&app->mutex);
+	nd_app_flush(app);
+	pthread_mutex_unlock(&app->mutex);
+	if (__atomic_load_n(&app->driven, __ATOMIC_RELAXED)) {
+		set_watching(app, nd_stack_run(app->stack, woken));
+		return;
+	}
+	set_watching(app, false);
+	nd_stack_flush(app->stack);
+}
+
+int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
+		bool woken)
+{
+	int count = (int)app->kept;
+
+	if (app->foreign)
+		return -ECHILD;
+	if (!app->stack)
+		return -EBADF;
+	if (batches != app->batches)
+		return app->last_count;
+	run_rounds(app, woken);
+	while (woken || !nd_stack_arm(app->stack)) {
+		woken = false;
+		count = nd_app_events(app, out, limit, 0);
+		if (count < 0 || (uint32_t)count == limit)
+			return nd_app_end_batch(app, count);
+		app->kept = (uint32_t)count;
+	}
+	if (nd_app_only_opened(out, count))
+		return 0;
+	app->kept = 0;
+	return nd_app_end_batch(app, count);
+}
+
+bool nd_app_arm(struct nd_app *app)
+{
+	return app->foreign || !app->stack || nd_stack_arm(app->stack);
+}
+
+int nd_app_descriptor(const struct nd_app *app)
+{
+	return app->stack ? nd_stack_descriptor(app->stack) : -EBADF;
+}
