@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from ndpstack.reproduce._homa_runs import (
 from ndpstack.reproduce._published import SizeBin, homa_slowdown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
 
 SETTLES_SOON = 0.6
@@ -27,45 +28,86 @@ SETTLES_SOON = 0.6
 
 
 @dataclass(frozen=True)
-class Decile:
-    """Mean and tail of a tenth of the messages, the paper's and ours."""
+class Range:
+    """Messages of adjacent sizes: what the paper's bins and our run say of them."""
 
     size_max: int
+    share: float
+    """Of all messages."""
     paper_mean: float
     paper_p99: float
     mean: float
     p99: float
 
 
-def _compare(bins: list[SizeBin], found: Slowdowns) -> list[Decile]:
-    """Both curves by tenths of the messages: what each bin says, weighted by its share."""
-    deciles: list[Decile] = []
+def _weighted(pairs: Sequence[tuple[float, float]]) -> float:
+    """The mean of values, each with its weight before it."""
+    return sum(weight * value for weight, value in pairs) / sum(weight for weight, _ in pairs)
+
+
+def _grouped(bins: Sequence[SizeBin], found: Slowdowns) -> Iterator[list[SizeBin]]:
+    """The bins, as many together as hold enough messages of ours; what is left at the end too."""
+    edges = [0, *(size_bin.size_max for size_bin in bins)]
+    counts, _ = np.histogram(found.sizes, np.array(edges) + 0.5)
+    group: list[SizeBin] = []
+    have, left = 0, int(counts.sum())
+    for size_bin, count in zip(bins, counts.tolist(), strict=True):
+        group.append(size_bin)
+        have, left = have + count, left - count
+        if have >= SAMPLES_MIN and left >= SAMPLES_MIN:
+            yield group
+            group, have = [], 0
+    if have:
+        yield group
+
+
+def _ranges(bins: Sequence[SizeBin], found: Slowdowns) -> list[Range]:
+    """Both curves, by ranges of sizes that hold enough messages for a tail."""
+    ranges: list[Range] = []
     below = 0
-    share = 0.0
-    part: list[tuple[float, SizeBin, float, float]] = []
-    for size_bin in bins:
-        inside = found.slowdown[(found.sizes > below) & (found.sizes <= size_bin.size_max)]
-        below = size_bin.size_max
-        share += size_bin.share
-        if len(inside) >= SAMPLES_MIN:
-            tail = float(np.percentile(inside, 99))
-            part.append((size_bin.share, size_bin, float(inside.mean()), tail))
-        if share >= 0.1 * (len(deciles) + 1) - 1e-9 and part:
-            weight = sum(item[0] for item in part)
-            deciles.append(
-                Decile(
-                    size_bin.size_max,
-                    sum(w * b.mean for w, b, _, _ in part) / weight,
-                    sum(w * b.p99 for w, b, _, _ in part) / weight,
-                    sum(w * mean for w, _, mean, _ in part) / weight,
-                    sum(w * tail for w, _, _, tail in part) / weight,
-                )
+    for group in _grouped(bins, found):
+        size_max = group[-1].size_max
+        inside = found.slowdown[(found.sizes > below) & (found.sizes <= size_max)]
+        below = size_max
+        ranges.append(
+            Range(
+                size_max,
+                sum(size_bin.share for size_bin in group),
+                _weighted([(size_bin.share, size_bin.mean) for size_bin in group]),
+                _weighted([(size_bin.share, size_bin.p99) for size_bin in group]),
+                float(inside.mean()),
+                float(np.percentile(inside, 99)),
             )
+        )
+    return ranges
+
+
+def _deciles(ranges: Sequence[Range]) -> list[Range]:
+    """The ranges joined to tenths of the messages; their numbers weighted by their shares."""
+    deciles: list[Range] = []
+    part: list[Range] = []
+    share = 0.0
+    for item in ranges:
+        part.append(item)
+        share += item.share
+        if share >= 0.1 * (len(deciles) + 1) - 1e-9 or item is ranges[-1]:
+            deciles.append(_join(part))
             part = []
     return deciles
 
 
-def _curve(name: str, share: float, bins: list[SizeBin], deciles: list[Decile]) -> Figure:
+def _join(part: Sequence[Range]) -> Range:
+    return Range(
+        part[-1].size_max,
+        sum(item.share for item in part),
+        _weighted([(item.share, item.paper_mean) for item in part]),
+        _weighted([(item.share, item.paper_p99) for item in part]),
+        _weighted([(item.share, item.mean) for item in part]),
+        _weighted([(item.share, item.p99) for item in part]),
+    )
+
+
+def _curve(name: str, share: float, bins: Sequence[SizeBin], deciles: Sequence[Range]) -> Figure:
     sizes = [float(size_bin.size_max) for size_bin in bins]
     ours = [float(decile.size_max) for decile in deciles]
     return Figure(
@@ -83,16 +125,25 @@ def _curve(name: str, share: float, bins: list[SizeBin], deciles: list[Decile]) 
     )
 
 
+BETWEEN = (
+    "ours serves by bytes left, as the text says: the end of a long message goes before a shorter "
+    "one that has just come, at its receiver and at its sender. pFabric's switches do too, and its "
+    "curve in the paper is above ours; Homa's there looks as if messages were served by length"
+)
+IDEAL = 1.25
+"""How much worse than the ideal of pFabric the tail of the shortest half may be."""
+
+
 def slowdown_at(share: float, effort: Effort, outcome: Outcome) -> None:
     """The curves of figure 12 (tail) and 13 (mean) at one load."""
     for name in effort.choose(("w1", "w2", "w3"), tuple(LOADS)):
         load = LOADS[name] if share < SETTLES_SOON else settled(name)
         found = slowdowns(run(outcome, load, share, effort))
         bins = homa_slowdown("Homa", name, share)
-        deciles = _compare(bins, found)
+        deciles = _deciles(_ranges(bins, found))
         outcome.figures.append(_curve(name, share, bins, deciles))
-        mean = np.array([decile.mean / decile.paper_mean for decile in deciles])
-        tail = np.array([decile.p99 / decile.paper_p99 for decile in deciles])
+        mean = [decile.mean / decile.paper_mean for decile in deciles]
+        tail = [decile.p99 / decile.paper_p99 for decile in deciles]
         label = f"{name.upper()} at {share:.0%}"
         outcome.checks += [
             Check(
@@ -102,12 +153,32 @@ def slowdown_at(share: float, effort: Effort, outcome: Outcome) -> None:
                 high=2.2,
             ),
             Check(f"{label}: mean, worst decile, ours / paper", "1", _worst(mean), 0.85, 1.15),
-            Check(f"{label}: p99, worst decile, ours / paper", "1", _worst(tail), 0.85, 1.15),
+            Check(
+                f"{label}: p99, worst decile, ours / paper",
+                "1",
+                _worst(tail),
+                0.85,
+                1.15,
+                explained=BETWEEN if name == "w5" else "",
+            ),
+            Check(
+                f"{label}: p99, shortest half, worst decile, ours / pFabric in the paper",
+                "about 1",
+                _against_ideal(name, share, found),
+                high=IDEAL,
+            ),
         ]
 
 
-def _worst(ratios: NDArray[np.float64]) -> float:
-    return float(ratios[np.argmax(np.abs(np.log(ratios)))])
+def _against_ideal(name: str, share: float, found: Slowdowns) -> float:
+    """The tail of the shortest half beside pFabric's, whose switches serve by bytes left."""
+    deciles = _deciles(_ranges(homa_slowdown("pFabric", name, share), found))
+    return max(decile.p99 / decile.paper_p99 for decile in deciles[:5])
+
+
+def _worst(ratios: Sequence[float]) -> float:
+    """The one that is furthest from 1."""
+    return max(ratios, key=lambda ratio: abs(math.log(ratio)))
 
 
 # ---- E-H07: where the tail comes from ----

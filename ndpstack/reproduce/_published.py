@@ -36,7 +36,8 @@ def homa_slowdown(transport: str, workload: str, load: float) -> list[SizeBin]:
         for row in csv.DictReader(file):
             if (row["transport"], row["workload"]) != (transport, HOMA_NAMES[workload]):
                 continue
-            if float(row["load"]) == load:
+            # Where the authors' run had no message of a size, its numbers are empty.
+            if float(row["load"]) == load and row["mean"]:
                 bins.append(
                     SizeBin(
                         int(float(row["msg_size_upper"])),
