@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import os
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,6 +30,11 @@ Document = dict[str, object]
 
 POINTS_MAX = 100_000
 
+WORKER_DIED = (
+    "a process that ran a point was killed; if memory ran out, use fewer at a time (--jobs). "
+    "Points that are done are kept: the same command goes on where it was"
+)
+
 DASK_WAIT_S = 10
 """A scheduler that does not answer within this is not there."""
 
@@ -44,10 +49,16 @@ class Vary:
     @staticmethod
     def parse(text: str) -> Vary:
         """From "topology.k=4,8,12"; commas within brackets or quotes do not separate."""
+        if "=" not in text:
+            raise UserError(f"--vary {text}: write it like topology.k=4,8,12")
         keys, values = split_override(text)
         parts = _split(values)
         if not all(parts):
             raise UserError(f"--vary {text}: a value is empty; write it like topology.k=4,8,12")
+        if len(set(parts)) < len(parts):
+            raise UserError(f"--vary {text}: a value stands there twice")
+        if keys == ["seed"]:
+            raise UserError(f"--vary {text}: for more seeds, say how many with --seeds")
         return Vary(".".join(keys), tuple(parts))
 
 
@@ -91,6 +102,9 @@ def plan(scenario: str, base: Sequence[str], vary: Sequence[Vary], seeds: int) -
     first = load_scenario(scenario, base).scenario.seed
     grid = itertools.product(*(vary_.values for vary_ in vary))
     keys = [vary_.key for vary_ in vary]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise UserError(f"--vary {twice} stands there twice; give all its values at once")
     points = [
         Point(scenario, tuple(base), tuple(zip(keys, values, strict=True)), first + i)
         for values in grid
@@ -164,20 +178,31 @@ def run(
 
     Returns:
         The outcomes in the order of the points.
+
+    Raises:
+        UserError: A point cannot be run, or a worker was killed; what is done is kept.
     """
     outcomes = {point: store.get(point) for point in points}
     todo = [point for point, outcome in outcomes.items() if outcome is None]
     done(len(points) - len(todo), len(points))
     futures = {executor.submit(run_point, point): point for point in todo}
+    missing = len(todo)
     try:
-        for count, future in enumerate(as_completed(futures), start=len(points) - len(todo) + 1):
+        for future in as_completed(futures):
             point = futures[future]
-            outcomes[point] = future.result()
-            store.put(point, future.result())
-            done(count, len(points))
+            try:
+                outcomes[point] = outcome = future.result()
+            except BrokenExecutor:
+                # Others may have ended before; theirs are kept.
+                continue
+            store.put(point, outcome)
+            missing -= 1
+            done(len(points) - missing, len(points))
     finally:
         for future in futures:
             future.cancel()
+    if missing:
+        raise UserError(WORKER_DIED)
     return [outcome for outcome in outcomes.values() if outcome is not None]
 
 
@@ -186,7 +211,7 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
     """The workers of a dask cluster, which need this version of ndpstack and the scenario's files.
 
     Raises:
-        UserError: dask is not installed, or nobody answers at that address.
+        UserError: dask is not installed, nobody answers at that address, or workers were killed.
     """
     try:
         distributed = import_module("distributed")
@@ -198,8 +223,11 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
         client = distributed.Client(scheduler, timeout=DASK_WAIT_S)
     except (OSError, ValueError) as error:
         raise UserError(f"--dask {scheduler}: no scheduler there: {error}") from None
-    with client, client.get_executor(pure=False) as executor:
-        yield executor
+    try:
+        with client, client.get_executor(pure=False) as executor:
+            yield executor
+    except distributed.KilledWorker:
+        raise UserError(WORKER_DIED) from None
 
 
 def metric(outcome: Document, path: Iterable[str]) -> float | None:

@@ -54,6 +54,8 @@ TYPES: Mapping[str, str] = {
     "PerSecond": "frequency",
     "Fraction": "probability",
     "int": "number",
+    "Count": "number",
+    "Seed": "number",
     "float": "number",
     "str": "text",
     "bool": "true, false",

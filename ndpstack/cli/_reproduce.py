@@ -6,12 +6,13 @@ import json
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._service import count
 from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
 from ndpstack.reproduce._report import as_dict, draw, markdown, table
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 Done = tuple[Outcome, float]
 
+WORKER_DIED = (
+    "a process that ran an experiment was killed; if memory ran out, run fewer at a time (--jobs)"
+)
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
@@ -31,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the experiments and their cost")
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=count,
         default=len(os.sched_getaffinity(0)),
         help="experiments at a time (default: %(default)s)",
     )
@@ -64,11 +69,14 @@ def _run_all(
     chosen: list[Experiment], effort: Effort, jobs: int, folder: Path | None
 ) -> dict[str, Done]:
     done: dict[str, Done] = {}
-    with ProcessPoolExecutor(max(1, min(jobs, len(chosen)))) as pool:
+    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
         futures = {pool.submit(_run, item.id, effort): item for item in chosen}
         for future in as_completed(futures):
             item = futures[future]
-            done[item.id] = future.result()
+            try:
+                done[item.id] = future.result()
+            except BrokenExecutor:
+                raise UserError(WORKER_DIED) from None
             outcome, seconds = done[item.id]
             if folder:
                 _write(folder, item, done[item.id])
@@ -80,10 +88,17 @@ def _run_all(
     return done
 
 
+def _make(folder: Path) -> None:
+    """The folder for what is written, found out before hours of work rather than after."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+
+
 def _write(folder: Path, experiment: Experiment, done: Done) -> None:
     """Figures and table of an experiment that has ended, so that a long run can be cut short."""
     outcome, seconds = done
-    folder.mkdir(parents=True, exist_ok=True)
     for number, figure in enumerate(outcome.figures):
         draw(figure, folder / f"{experiment.id}-{number}.svg")
     (folder / f"{experiment.id}.md").write_text(markdown(experiment, outcome, seconds))
@@ -115,6 +130,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if effort is Effort.FULL:
         cost = sum(experiment.cost_s for experiment in chosen)
         print(f"about {cost / 60:.0f} CPU minutes on one core", file=sys.stderr)
+    if arguments.out:
+        _make(arguments.out)
     finished = _run_all(chosen, effort, arguments.jobs, arguments.out)
     done = {experiment.id: finished[experiment.id] for experiment in chosen}
     if arguments.out:

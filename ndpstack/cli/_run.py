@@ -84,7 +84,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from ndpstack.sim import summarise
     from ndpstack.testbed import interruptible
 
-    file = _captured_in(arguments.out, load_scenario(arguments.scenario, overrides(arguments)))
+    file = load_scenario(arguments.scenario, overrides(arguments))
+    if arguments.out:
+        _make_folder(arguments.out)
+        file = _captured_in(arguments.out, file)
     run = _make(arguments, file)
     bar = Bar(wanted=not arguments.json)
     began = time.monotonic()
@@ -105,15 +108,21 @@ def execute(arguments: argparse.Namespace) -> int:
     return exit_code(run, result)
 
 
-def _captured_in(folder: Path | None, file: ScenarioFile) -> ScenarioFile:
-    """The same scenario with its capture, if any, in the output folder, which is made for it."""
-    probes = file.scenario.probes
-    if folder is None or probes.capture is None:
-        return file
+def _make_folder(folder: Path) -> None:
+    """The output folder: whether it can be is found out before the run, not after."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise UserError(
+            f"{folder}: cannot be made: {error.strerror}; choose another folder with --out"
+        ) from None
+
+
+def _captured_in(folder: Path, file: ScenarioFile) -> ScenarioFile:
+    """The same scenario with its capture, if any, in the output folder."""
+    probes = file.scenario.probes
+    if probes.capture is None:
+        return file
     capture = replace(probes.capture, file=str(folder / probes.capture.file))
     scenario = replace(file.scenario, probes=replace(probes, capture=capture))
     return replace(file, scenario=scenario)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ndpstack import _sweep
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._run import check_numpy
+from ndpstack.cli._service import count
 from ndpstack.cli._table import Column, render
 from ndpstack.scenario import load_scenario
 
@@ -54,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seeds",
-        type=int,
+        type=count,
         default=1,
         metavar="N",
         help="runs of each point with seeds that follow each other (default: 1)",
@@ -68,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=count,
         default=os.cpu_count() or 1,
         metavar="N",
         help="processes (default: one a processor)",
@@ -93,7 +94,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from ndpstack.report import dumps
 
     vary = [_sweep.Vary.parse(text) for text in arguments.vary]
-    points = _sweep.plan(_anywhere(arguments), arguments.set, vary, max(1, arguments.seeds))
+    points = _sweep.plan(_anywhere(arguments), arguments.set, vary, arguments.seeds)
     store = _sweep.Store(arguments.out, load_scenario(arguments.scenario).text)
     with _executor(arguments) as executor:
         outcomes = _sweep.run(points, store, executor, _progress)
@@ -116,7 +117,7 @@ def _executor(arguments: argparse.Namespace) -> AbstractContextManager[Executor]
         return _sweep.dask_executor(arguments.dask)
     # Spawned: a child must not inherit threads or open files of whoever calls this.
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(max(1, arguments.jobs), mp_context=context)
+    return ProcessPoolExecutor(arguments.jobs, mp_context=context)
 
 
 def _anywhere(arguments: argparse.Namespace) -> str:

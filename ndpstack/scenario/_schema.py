@@ -10,11 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from ndpstack._disciplines import Queue
 from ndpstack.scenario._workload import Workload
-from ndpstack.toml import BitRate, Bytes, PartsPerMillion, PerSecond, Picoseconds, Settings
+from ndpstack.toml import (
+    BitRate,
+    Bytes,
+    PartsPerMillion,
+    PerSecond,
+    Picoseconds,
+    Range,
+    Settings,
+)
+
+Count = Annotated[int, Range(0, 2**32 - 1)]
+"""Numbers of things, and of one among them."""
+
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+"""What draws begin from."""
 
 Endless = Literal["endless"]
 """The size of a flow that goes on until the run ends."""
@@ -49,7 +63,7 @@ class BackToBack(Topology):
 class SingleSwitch(Topology):
     """Hosts around one switch."""
 
-    hosts: int
+    hosts: Count
     """Number of hosts."""
 
 
@@ -57,11 +71,11 @@ class SingleSwitch(Topology):
 class LeafSpine(Topology):
     """Two levels of switches: every leaf is connected with every spine."""
 
-    leaves: int
+    leaves: Count
     """Number of leaf (top-of-rack) switches."""
-    spines: int
+    spines: Count
     """Number of spine switches."""
-    hosts_per_leaf: int
+    hosts_per_leaf: Count
     """Hosts on each leaf."""
 
 
@@ -69,9 +83,9 @@ class LeafSpine(Topology):
 class FatTree(Topology):
     """A k-ary FatTree of three levels: k^3/4 hosts when it is not oversubscribed."""
 
-    k: int
+    k: Count
     """Ports of a switch; even, 2 to 40."""
-    oversubscription: int = 1
+    oversubscription: Count = 1
     """Hosts on an edge switch for each of its uplinks."""
 
 
@@ -79,15 +93,15 @@ class FatTree(Topology):
 class Clos(Topology):
     """Any folded Clos of three levels, by its numbers."""
 
-    pods: int
+    pods: Count
     """Number of pods."""
-    edges_per_pod: int
+    edges_per_pod: Count
     """Edge (top-of-rack) switches of a pod."""
-    hosts_per_edge: int
+    hosts_per_edge: Count
     """Hosts on each edge switch."""
-    aggs_per_pod: int
+    aggs_per_pod: Count
     """Aggregation switches of a pod, each connected with every edge switch of it."""
-    uplinks_per_agg: int
+    uplinks_per_agg: Count
     """Cores that an aggregation switch is connected with; cores = aggs * uplinks."""
 
 
@@ -163,7 +177,7 @@ class Delay:
 class Hosts:
     """What all hosts are."""
 
-    nic_packets: int = 1
+    nic_packets: Count = 1
     """Full packets that a NIC holds unsent: 1 is the papers' ideal, 2 what real ones need."""
     receive_delay: Delay = Delay()
     """From the wire to the engine."""
@@ -196,17 +210,17 @@ class Traffic:
     """Protocol; may be left out where the scenario has only one."""
     start: Picoseconds = Picoseconds(0)
     """When it begins."""
-    priority: int = 0
+    priority: Count = 0
     """0 to 7; higher is served first."""
     reply: Bytes | None = None
     """The target answers with this many bytes, and a flow ends when they are there."""
     background: bool = False
     """The run does not wait for these flows."""
-    repeat: int = 1
+    repeat: Count = 1
     """Times that all of it happens, drawn anew each time."""
     every: Picoseconds | None = None
     """Time from one to the next."""
-    seed: int | None = None
+    seed: Seed | None = None
     """Seed of its draws; from the scenario's seed and its place when left out."""
 
 
@@ -224,7 +238,7 @@ class Random(Traffic):
 
     size: Bytes | Endless
     """Bytes of a flow."""
-    flows_per_host: int = 1
+    flows_per_host: Count = 1
     """Flows that a host starts."""
 
 
@@ -234,9 +248,9 @@ class Incast(Traffic):
 
     size: Bytes | Endless
     """Bytes of a flow."""
-    senders: int
+    senders: Count
     """Number of senders."""
-    target: int = 0
+    target: Count = 0
     """The host that they send to."""
 
 
@@ -246,9 +260,9 @@ class Outcast(Traffic):
 
     size: Bytes | Endless
     """Bytes of a flow."""
-    receivers: int
+    receivers: Count
     """Number of receivers."""
-    source: int = 0
+    source: Count = 0
     """The host that sends."""
 
 
@@ -266,9 +280,9 @@ class OneFlow(Traffic):
 
     size: Bytes | Endless
     """Bytes of the flow."""
-    source: int
+    source: Count
     """The host that sends."""
-    target: int
+    target: Count
     """The host that receives."""
 
 
@@ -288,11 +302,11 @@ class OpenLoop(Traffic):
     """Whether headers and gaps are part of the load."""
     until: Picoseconds
     """Length of the time in which messages arrive."""
-    flows_per_host: int = 0
+    flows_per_host: Count = 0
     """At most this many a host; 0: no limit."""
-    sources: tuple[int, int] | None = None
+    sources: tuple[Count, Count] | None = None
     """First and last host that sends; all when left out."""
-    targets: tuple[int, int] | None = None
+    targets: tuple[Count, Count] | None = None
     """First and last host that receives; all when left out."""
 
 
@@ -302,9 +316,9 @@ class ClosedLoop(Traffic):
 
     sizes: Workload | Bytes
     """Distribution of sizes, or the one size."""
-    connections: int = 1
+    connections: Count = 1
     """Chains of a host that run side by side."""
-    rounds: int = 1
+    rounds: Count = 1
     """Flows of a chain, one after the other, each to a newly drawn host."""
     think: Picoseconds = Picoseconds(0)
     """Mean of the exponential time between the end of one and the start of the next."""
@@ -318,7 +332,7 @@ class Scheduler(Traffic):
     """Whether a host sends to one fixed host or to any."""
     arrival_rate: PerSecond
     """Short flows a second in the whole network (Poisson)."""
-    flows: int
+    flows: Count
     """Number of short flows."""
     size: Workload | Bytes
     """Bytes of a short flow."""
@@ -408,9 +422,9 @@ class Probes:
     """What the last packet of each flow waited for in queues."""
     waste: bool = False
     """Time that last hops were idle while their host had messages to come."""
-    timeline: int = 0
+    timeline: Count = 0
     """Entries kept of the packet timeline (for Perfetto); 0: off."""
-    timeline_host: int | None = None
+    timeline_host: Count | None = None
     """Only packets from or to this host."""
     capture: Capture | None = None
     """A packet capture."""
@@ -420,9 +434,9 @@ class Probes:
 class Limits:
     """Memory of the simulator; derived from the number of hosts when left out."""
 
-    packets: int = 0
+    packets: Count = 0
     """Packets in the network at once."""
-    events: int = 0
+    events: Count = 0
     """Events pending at once."""
 
 
@@ -432,7 +446,7 @@ class Scenario:
 
     title: str = ""
     """What it shows, in a line."""
-    seed: int = 1
+    seed: Seed = 1
     """Everything that is drawn follows from it."""
     duration: Picoseconds | None = None
     """When the run ends; when all flows have ended if left out."""

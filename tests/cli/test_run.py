@@ -142,6 +142,9 @@ def test_the_report_stands_alone_and_repeats(scenario: str, tmp_path: Path) -> N
         (["none.toml"], "none.toml: cannot read this scenario"),
         (["homa-w4", "--set", "topology.k=4"], "topology.k: unknown key"),
         (["homa-w4", "--set", "nonsense"], "write it like topology.k=8"),
+        (["homa-w4", "--seed", "-1"], "seed: -1 is not within 0 to"),
+        (["permutation", "--set", "hosts.nic-packets=-1"], "nic-packets: -1 is not within 0 to"),
+        (["homa-w4", "--set", "topology.spines=4294967296"], "spines: 4294967296 is not within"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -159,6 +162,16 @@ def test_an_output_folder_that_cannot_be_made_is_named(
     (tmp_path / "file").write_text("")
     assert main(["run", scenario, "--out", str(tmp_path / "file")]) == Exit.USAGE
     assert "choose another folder with --out" in capsys.readouterr().err
+
+
+def test_the_output_folder_is_made_before_anything_runs(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A long run must not end with nowhere to put its results."""
+    (tmp_path / "file").write_text("")
+    words = ["run", scenario, "--out", str(tmp_path / "file"), "--kernel-tcp"]
+    assert main(words) == Exit.USAGE
+    assert "cannot be made" in capsys.readouterr().err
 
 
 def test_progress_counts_flows_or_time_whichever_is_further() -> None:

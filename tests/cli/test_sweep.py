@@ -6,6 +6,8 @@ import csv
 import json
 import sys
 from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import pytest
@@ -72,6 +74,36 @@ def test_values_are_split_at_commas_outside_brackets() -> None:
         _sweep.Vary.parse("topology.k=4,,8")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("topology.k", "--vary topology.k: write it like topology.k=4,8,12"),
+        ("topology.k=4,8,4", "a value stands there twice"),
+        ("seed=1,2", "say how many with --seeds"),
+    ],
+)
+def test_values_that_make_no_points_of_their_own_are_refused(text: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        _sweep.Vary.parse(text)
+
+
+def test_a_key_varies_once(scenario: str) -> None:
+    twice = [_sweep.Vary("topology.hosts", ("4",)), _sweep.Vary("topology.hosts", ("8",))]
+    with pytest.raises(UserError, match=r"--vary topology\.hosts stands there twice"):
+        _sweep.plan(scenario, [], twice, seeds=1)
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--seeds"])
+def test_counts_are_above_0(
+    option: str, scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sweep", scenario, "--vary", "topology.hosts=4", "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as ended:
+        main([*words, option, "0"])
+    assert ended.value.code == Exit.USAGE
+    assert f"{option}: '0' is no count above 0" in capsys.readouterr().err
+
+
 def test_all_combinations_and_seeds_in_order(scenario: str) -> None:
     vary = [
         _sweep.Vary("topology.hosts", ("4", "8")),
@@ -106,6 +138,27 @@ def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path) -
         path.write_text(path.read_text()[:100])
     count, _ = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
     assert count == 2
+
+
+class Dying(Here):
+    """Is killed at its second call."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """One call."""
+        if self.count < 1:
+            return super().submit(fn, *args, **kwargs)
+        future: Future[T] = Future()
+        future.set_exception(BrokenProcessPool())
+        return future
+
+
+def test_a_killed_worker_is_told_and_what_is_done_stays(scenario: str, tmp_path: Path) -> None:
+    points = _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "6"))], seeds=1)
+    store = _sweep.Store(tmp_path, load_scenario(scenario).text)
+    with pytest.raises(UserError, match="was killed"):
+        _sweep.run(points, store, Dying(), lambda _done, _all: None)
+    count, _ = _sweep_here(scenario, tmp_path, "topology.hosts=4,6")
+    assert count == 3, "of two points with two seeds each, one had been run"
 
 
 def test_the_command_writes_a_summary(
@@ -150,6 +203,25 @@ def test_dask_workers_run_the_points(
     ]
 
 
+def test_dask_workers_that_are_killed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra: ndpstack[dask]")
+
+    class Client(nullcontext[None]):
+        def __init__(self, _address: str, timeout: float) -> None:
+            assert timeout > 0
+            super().__init__()
+
+        def __enter__(self) -> None:
+            raise distributed.KilledWorker("point", None, 3)
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    with (
+        pytest.raises(UserError, match="was killed"),
+        _sweep.dask_executor("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
 def test_nobody_answers_at_the_scheduler_s_address(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -161,7 +233,7 @@ def test_nobody_answers_at_the_scheduler_s_address(
         _sweep.dask_executor("tcp://127.0.0.1:1"),
     ):
         pass
-    words = ["sweep", scenario, "--vary", "seed=1", "--out", str(tmp_path)]
+    words = ["sweep", scenario, "--vary", "topology.hosts=4", "--out", str(tmp_path)]
     assert main([*words, "--dask", "nonsense://"]) == Exit.USAGE
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +16,8 @@ from ndpstack.cli._exit import Exit
 from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome, find
 from ndpstack.reproduce._experiment import Experiment
 from ndpstack.reproduce._homa_runs import LOADS, UNLIMITED, Load, Slowdowns, balanced_cutoffs
-from ndpstack.reproduce._published import HOMA_NAMES, columns, homa_slowdown
+from ndpstack.reproduce._homa_slowdown import _deciles, _ranges
+from ndpstack.reproduce._published import HOMA_NAMES, SizeBin, columns, homa_slowdown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +91,31 @@ def test_slowdowns_take_whole_sizes() -> None:
     assert found.percentile(100, 20) == 4
 
 
+def bins(*tails: float) -> list[SizeBin]:
+    """Ten sizes of a tenth of the messages each."""
+    return [SizeBin(10 * (i + 1), 0.1, 1.0, tail) for i, tail in enumerate(tails)]
+
+
+def test_every_decile_is_compared() -> None:
+    sizes = np.arange(10, 101, 10).repeat(200).astype(np.uint64)
+    found = Slowdowns(sizes, sizes.astype(float), np.arange(sizes.size))
+    deciles = _deciles(_ranges(bins(*range(1, 11)), found))
+    assert [decile.size_max for decile in deciles] == list(range(10, 101, 10))
+    assert [decile.p99 / decile.paper_p99 for decile in deciles] == pytest.approx([10] * 10)
+
+
+def test_sizes_with_few_messages_are_compared_together() -> None:
+    """The paper's 5 and 7 weigh as ours do; the last ten messages belong to the size before."""
+    counts = [200, 60, 60, 200, 200, 200, 200, 200, 200, 10]
+    sizes = np.arange(10, 101, 10).repeat(counts).astype(np.uint64)
+    found = Slowdowns(sizes, np.full(sizes.size, 3.0), np.arange(sizes.size))
+    ranges = _ranges(bins(1, 5, 7, 1, 1, 1, 1, 1, 1, 2), found)
+    assert [item.size_max for item in ranges] == [10, 30, 40, 50, 60, 70, 80, 100]
+    assert [item.paper_p99 for item in ranges[:2]] == pytest.approx([1, 6])
+    assert sum(item.share for item in ranges) == pytest.approx(1)
+    assert ranges[-1].paper_p99 == pytest.approx(1.5)
+
+
 def test_catalogue_is_keyed_by_id_and_priced() -> None:
     for identifier, experiment in EXPERIMENTS.items():
         assert experiment.id == identifier
@@ -153,6 +181,26 @@ def test_miss_fails_the_command(
     monkeypatch.setitem(EXPERIMENTS, "E-MISS", experiment)
     assert main(["reproduce", "E-MISS", "--jobs", "1"]) == Exit.FAILED
     assert "MISS" in capsys.readouterr().out
+
+
+def test_killed_process_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def die(_effort: Effort, _outcome: Outcome) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    experiment = Experiment("E-DIE", "never ends", "nowhere", die, quick=True, cost_s=1)
+    monkeypatch.setitem(EXPERIMENTS, "E-DIE", experiment)
+    assert main(["reproduce", "E-DIE", "--jobs", "1"]) == Exit.USAGE
+    assert "was killed" in capsys.readouterr().err
+
+
+def test_folder_that_cannot_be_made_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["reproduce", "E-H01", "--quick", "--out", str(tmp_path / "file")]) == Exit.USAGE
+    assert "file: cannot be made" in capsys.readouterr().err
 
 
 def test_error_keeps_what_came_before(
