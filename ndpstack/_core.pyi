@@ -1607,6 +1607,7 @@ class Lib:
     ND_COMMAND_MSS: Final[int]
     ND_EVENT_ACCEPTED: Final[int]
     ND_EVENT_MESSAGE: Final[int]
+    ND_EVENT_ABANDONED: Final[int]
     ND_EVENT_REQUEST: Final[int]
     ND_EVENT_RESPONSE: Final[int]
     ND_EVENT_SENT: Final[int]

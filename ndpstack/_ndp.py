@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
-from ndpstack._event import ACCEPTED, CLOSED, FAILED, MESSAGE, NDP, OPENED, SENT, Event
+from ndpstack._event import ABANDONED, ACCEPTED, CLOSED, FAILED, MESSAGE, NDP, OPENED, SENT, Event
 from ndpstack._lease import drop, lease
 from ndpstack._listen import listen
+from ndpstack._order import Order
 from ndpstack._socket import (
     UNSET,
     Address,
@@ -75,8 +76,7 @@ class Connection(Source[Event]):
         super().__init__()
         self.dispatcher: Final = dispatcher
         self._inbox: collections.deque[Event] = collections.deque()
-        self._early: dict[int, Event] = {}
-        self._next = 0
+        self._order: Final = Order()
         self._abandoned = False
         self._last_settled: Event | None = None
         self.ordered = True
@@ -140,10 +140,9 @@ class Connection(Source[Event]):
     def abandon(self, linger_ns: int) -> None:
         """The application is done with it: what is queued is still sent, what comes is dropped."""
         self._abandoned = True
-        for event in [*self._inbox, *self._early.values()]:
+        for event in [*self._inbox, *self._order.clear()]:
             drop(self.dispatcher.app, event)
         self._inbox.clear()
-        self._early.clear()
         if self.ended is None:
             self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
 
@@ -162,6 +161,9 @@ class Connection(Source[Event]):
         kind = event.kind
         if kind == MESSAGE:
             self._arrived(event, again)
+        elif kind == ABANDONED:
+            if self.ordered:
+                self._in_turn(event.message, None)
         elif kind == CLOSED:
             self.dispatcher.by_connection.pop(self.id, None)
             self._end(-event.error, STATES.get(event.detail, ""))
@@ -178,11 +180,12 @@ class Connection(Source[Event]):
         if not self.ordered:
             if not (again and self._inbox and self._inbox[-1].message == event.message):
                 self._inbox.append(event)
-        elif event.message >= self._next:
-            self._early[event.message] = event
-            while self._next in self._early:
-                self._inbox.append(self._early.pop(self._next))
-                self._next += 1
+            self.wake()
+        else:
+            self._in_turn(event.message, event)
+
+    def _in_turn(self, number: int, event: Event | None) -> None:
+        self._inbox.extend(self._order.put(number, event))
         if self._inbox:
             self.wake()
 
@@ -307,8 +310,8 @@ class NdpSocket(Socket):
     Args:
         stack: The stack to use.
         ordered: Receive messages in the order in which they were sent. A message that cannot be
-            sent then ends the connection; without order it is only missing. Give both ends the
-            same: an ordered reader waits for a message that a sender without order gave up.
+            sent then ends the connection; without order it is only missing, also to an ordered
+            reader, who is told that it will not come and goes on with the next.
 
     >>> import ndpstack
     >>> with ndpstack.memory_pair() as (a, b):

@@ -205,6 +205,31 @@ static void on_message(struct nd_swarm *swarm, uint32_t host, const struct nd_ev
 	nd_swarm_host_hold(swarm, host, SLOT, event, key);
 }
 
+/* Only what its sender gave up, and never what was delivered; where the other side is known. */
+static void on_abandoned(struct nd_swarm *swarm, uint32_t host, const struct nd_event *event)
+{
+	struct nd_swarm_side *side = find_side(swarm, host, event->id);
+	const struct nd_swarm_message *message = NULL;
+	uint32_t sender;
+
+	if (!side || event->app != side->app || event->payload) {
+		nd_swarm_fail(swarm, "host %" PRIu32 ": a message given up on no connection", host);
+		return;
+	}
+	sender = side->accepting	? side->initiator :
+		 side->acceptors == 1 ? side->acceptor : ND_NONE;
+	if (sender != ND_NONE)
+		message = find_message(swarm, &swarm->ndp.sides[sender], event->message);
+	if (!message)
+		return;
+	if (!message->cancelled && message->deadline == ND_NEVER)
+		nd_swarm_fail(swarm, "host %" PRIu32 ": message %" PRIu64 " was given up by nobody",
+			      host, event->message);
+	if (message->got_in == side->incarnation + 1)
+		nd_swarm_fail(swarm, "host %" PRIu32 ": message %" PRIu64
+			      " was given up after its delivery", host, event->message);
+}
+
 /* True when the other application may have closed the connection with something on its way. */
 static bool peer_closed(const struct nd_swarm *swarm, const struct nd_swarm_side *side)
 {
@@ -278,6 +303,9 @@ void nd_swarm_ndp_event(struct nd_swarm *swarm, uint32_t host, const struct nd_e
 		break;
 	case ND_EVENT_MESSAGE:
 		on_message(swarm, host, event);
+		break;
+	case ND_EVENT_ABANDONED:
+		on_abandoned(swarm, host, event);
 		break;
 	case ND_EVENT_SENT:
 	case ND_EVENT_FAILED:

@@ -66,11 +66,12 @@ TEST(nd_ndp_incoming_store__zero_bytes)
 	CHECK_EQ(hand_event().kind, ND_EVENT_MESSAGE);
 }
 
-/* A cancelled message gives its memory back and its number counts as done. */
+/* A cancelled message gives its memory back, its number counts as done, its reader is told. */
 TEST(nd_ndp_incoming_store__void_abandons)
 {
 	struct nd_ndp_config config = hand_defaults();
 	struct nd_packet packet;
+	struct nd_event event;
 
 	hand_start(&config, true);
 	hand_arrive(2, 9, 0, 3000);
@@ -84,8 +85,40 @@ TEST(nd_ndp_incoming_store__void_abandons)
 	CHECK_EQ(hand_counters()->messages_abandoned, 1);
 	hand_arrive(2, 9, 1, 3000); /* under way when it was cancelled */
 	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_ABANDONED);
+	CHECK_EQ(event.message, 0);
+	CHECK(!event.payload);
 	CHECK_EQ(hand_event().kind, 255);
 	CHECK_EQ(hand_usage().pulls, 0);
+	CHECK_EQ(hand_usage().receive_messages, 0);
+}
+
+/* Who reads in order would wait for ever for a number of which nothing ever came. */
+TEST(nd_ndp_incoming_store__tells_of_a_message_that_never_began)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_packet packet;
+	struct nd_event event;
+
+	config.receive_messages_max = 1;
+	hand_start(&config, true);
+	hand_arrive(2, 9, 0, 1000);
+	packet = hand_data(2, 9, 1, 1000);
+	packet.ndp.message = 1;
+	packet.ndp.offset = 0;
+	packet.flags |= ND_NDP_FLAG_VOID;
+	packet.payload_bytes = 0;
+	hand_receive(&packet); /* there is no room to note it: it counts as trimmed */
+	CHECK_EQ(hand_counters()->messages_abandoned, 0);
+	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_MESSAGE);
+	CHECK_EQ(hand_event().kind, 255);
+	CHECK_EQ(hand_release(event.id, 0), 0);
+	hand_receive(&packet);
+	CHECK_EQ(hand_counters()->messages_abandoned, 1);
+	CHECK_EQ(hand_event().kind, ND_EVENT_ABANDONED);
 	CHECK_EQ(hand_usage().receive_messages, 0);
 }
 

@@ -99,7 +99,7 @@ static void describe_message(const struct nd_ndp_message *message, struct nd_eve
 
 static void describe_incoming(const struct nd_ndp_incoming *incoming, struct nd_event *out)
 {
-	out->kind = ND_EVENT_MESSAGE;
+	out->kind = incoming->abandoned ? ND_EVENT_ABANDONED : ND_EVENT_MESSAGE;
 	out->bytes = incoming->bytes;
 	out->message = incoming->number;
 	out->payload = incoming->memory;
@@ -144,10 +144,7 @@ static void finish(struct nd_ndp *ndp, uint32_t event)
 		nd_ndp_message_done(ndp, index);
 		break;
 	default:
-		nd_ndp_incoming_at(ndp, index)->reported = false;
-		if (!ndp->has_rx)
-			nd_ndp_incoming_release(ndp, connection,
-						nd_ndp_incoming_at(ndp, index)->number);
+		nd_ndp_incoming_told(ndp, connection, index);
 		break;
 	}
 	nd_ndp_connection_try_free(ndp, connection);

@@ -92,7 +92,7 @@ struct nd_ndp_incoming {
 	uint32_t connection;
 	uint32_t next;            /* of the connection */
 	uint32_t event;           /* next event */
-	bool complete;
+	bool abandoned;           /* by its sender: it will never be whole */
 	bool reported;            /* its event is queued */
 };
 
@@ -437,6 +437,9 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 					 const struct nd_packet *packet, nd_ns now);
 /* Gives up every arriving message of an ending connection. */
 void nd_ndp_incoming_drop_all(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
+/* The application has been told of a message; one that was abandoned goes with that. */
+void nd_ndp_incoming_told(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint32_t index);
 /* The application is done with a message: 0 or -ENOENT. */
 int nd_ndp_incoming_release(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			    uint64_t number);

@@ -159,14 +159,20 @@ static void unblock_all(struct nd_ndp *ndp)
 	}
 }
 
+static void put_memory(struct nd_ndp *ndp, struct nd_ndp_incoming *incoming, uint16_t app)
+{
+	if (incoming->memory)
+		ndp->rx.put(ndp->rx.context, app, incoming->memory, incoming->bytes);
+	incoming->memory = NULL;
+	incoming->bytes = 0;
+}
+
 /* Gives memory and record back; the record is in no list any more. */
 static void free_record(struct nd_ndp *ndp, uint32_t index, uint16_t app)
 {
-	struct nd_ndp_incoming *incoming = nd_ndp_incoming_at(ndp, index);
 	bool was_full = ndp->incoming.used == ndp->incoming.limit;
 
-	if (incoming->memory)
-		ndp->rx.put(ndp->rx.context, app, incoming->memory, incoming->bytes);
+	put_memory(ndp, nd_ndp_incoming_at(ndp, index), app);
 	nd_pool_put(&ndp->incoming, index);
 	if (was_full)
 		unblock_all(ndp);
@@ -214,18 +220,24 @@ static bool is_in_line(const struct nd_ndp_connection *connection,
 	return packet->ndp.offset - incoming->anchor_offset == steps * connection->mss;
 }
 
-static void complete(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-		     struct nd_ndp_incoming *incoming)
+/* Nothing more of it will come: the application is told. */
+static void deliver(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		    struct nd_ndp_incoming *incoming)
 {
 	uint32_t index = nd_pool_index(&ndp->incoming, incoming);
 
 	unlink_record(ndp, &connection->incoming, index);
-	incoming->complete = true;
 	incoming->next = connection->delivered;
 	connection->delivered = index;
+	nd_ndp_event_incoming(ndp, incoming);
+}
+
+static void complete(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		     struct nd_ndp_incoming *incoming)
+{
 	ndp->counters.messages_received++;
 	ndp->counters.bytes_received += incoming->bytes;
-	nd_ndp_event_incoming(ndp, incoming);
+	deliver(ndp, connection, incoming);
 }
 
 static ND_NOINLINE enum nd_ndp_stored abandon(struct nd_ndp *ndp,
@@ -240,14 +252,16 @@ static ND_NOINLINE enum nd_ndp_stored abandon(struct nd_ndp *ndp,
 		return ND_NDP_STORED;
 	if (number - connection->number_base >= ND_NDP_MESSAGE_WINDOW)
 		return ND_NDP_NO_ROOM;
+	/* Of one that never began, a record without memory: its reader may wait for the number. */
+	if (!incoming && open_message(ndp, connection, number, 0, true, &incoming)) {
+		enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
+		return ND_NDP_NO_ROOM;
+	}
 	ndp->counters.messages_abandoned++;
 	mark_done(connection, number);
-	if (incoming) {
-		uint32_t index = nd_pool_index(&ndp->incoming, incoming);
-
-		unlink_record(ndp, &connection->incoming, index);
-		free_record(ndp, index, connection->app);
-	}
+	put_memory(ndp, incoming, connection->app);
+	incoming->abandoned = true;
+	deliver(ndp, connection, incoming);
 	nd_ndp_incoming_unblock(ndp, connection->app);
 	return ND_NDP_STORED;
 }
@@ -356,6 +370,20 @@ void nd_ndp_incoming_drop_all(struct nd_ndp *ndp, struct nd_ndp_connection *conn
 	while ((index = connection->incoming) != ND_NONE) {
 		connection->incoming = nd_ndp_incoming_at(ndp, index)->next;
 		free_record(ndp, index, connection->app);
+	}
+}
+
+void nd_ndp_incoming_told(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+			  uint32_t index)
+{
+	struct nd_ndp_incoming *incoming = nd_ndp_incoming_at(ndp, index);
+
+	incoming->reported = false;
+	if (incoming->abandoned) {
+		unlink_record(ndp, &connection->delivered, index);
+		free_record(ndp, index, connection->app);
+	} else if (!ndp->has_rx) {
+		nd_ndp_incoming_release(ndp, connection, incoming->number);
 	}
 }
 

@@ -70,6 +70,7 @@ struct nd_command {
 enum nd_event_kind {
 	ND_EVENT_ACCEPTED, /* NDP: id is a new incoming connection from peer to port */
 	ND_EVENT_MESSAGE,  /* NDP: a message arrived whole */
+	ND_EVENT_ABANDONED, /* NDP: its sender cancelled this message: it never arrives */
 	ND_EVENT_REQUEST,  /* Homa server: a request arrived whole */
 	ND_EVENT_RESPONSE, /* Homa client: the response arrived whole; request payload is free */
 	ND_EVENT_SENT,     /* NDP message or Homa response fully acknowledged; payload is free */

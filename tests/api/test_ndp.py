@@ -201,6 +201,28 @@ def test_a_late_message_ends_an_ordered_connection(pair: Pair) -> None:
             client.flush(timeout=5)
 
 
+def test_an_ordered_reader_goes_on_after_what_its_sender_gave_up(pair: Pair) -> None:
+    """Whose messages are too late or cancelled: they are missing, and nothing waits for them."""
+    with (
+        ndpstack.NdpSocket(pair[0]) as listener,
+        ndpstack.NdpSocket(pair[1], ordered=False) as client,
+    ):
+        listener.bind(PORT)
+        listener.listen()
+        client.connect((pair[0].address, PORT))
+        for _ in range(70):  # More than the window of unread messages.
+            client.send(bytes(100), deadline=0.2)
+        with pytest.raises(errors.NdpError):
+            client.flush(timeout=5)
+        with listener.accept(timeout=5) as server:
+            client.send(b"end")
+            lengths = []
+            while bytes(message := server.recv(timeout=5)) != b"end":
+                lengths.append(len(message))
+            assert lengths == [100] * len(lengths)
+            assert len(lengths) < 70
+
+
 def test_timeouts_raise(pair: Pair) -> None:
     """T47, and the non-blocking mode."""
     with connected(pair) as (server, client):

@@ -44,7 +44,9 @@ class Message:
     payload: bytes
     ended: str | None = None
     """What the sender was told, once."""
-    delivered: bool = False
+    arrived: str | None = None
+    """What its receiver was told, once: that it is here, or that it never will be."""
+    cancelled: bool = False
 
 
 @dataclass
@@ -232,6 +234,7 @@ class NdpMachine(RuleBasedStateMachine):
         for number, message in side.sent.items():
             if message.ended is None:
                 self.submit(side.host, lib.ND_COMMAND_CANCEL, ident=side.handle, message=number)
+                message.cancelled = True
                 side.wanted = 0
                 return
 
@@ -278,10 +281,15 @@ class NdpMachine(RuleBasedStateMachine):
         side, other = (self.connections[port].ends[i] for i in (end, 1 - end))
         if event.kind == lib.ND_EVENT_MESSAGE:
             message = other.sent[event.message]
-            assert not message.delivered, "a message is delivered once"
+            assert message.arrived is None, "a receiver is told once"
             assert received(event) == message.payload
-            message.delivered = True
+            message.arrived = "whole"
             self.unread.append((host, event.id, event.message))
+        elif event.kind == lib.ND_EVENT_ABANDONED:
+            message = other.sent[event.message]
+            assert message.cancelled, "only what its sender gave up is given up"
+            assert message.arrived is None, "a receiver is told once"
+            message.arrived = "given up"
         elif event.kind == lib.ND_EVENT_CLOSED:
             assert side.closed is None, "a connection ends once"
             side.closed = "in order" if event.error == 0 else "by force"
@@ -445,7 +453,7 @@ class NdpMachine(RuleBasedStateMachine):
         for number, message in side.sent.items():
             assert message.ended is not None, f"{port}/{number}: the sender was told nothing"
             if message.ended == "sent" and not other.reset:
-                assert message.delivered, f"{port}/{number}: sent, and never delivered"
+                assert message.arrived == "whole", f"{port}/{number}: sent, and never delivered"
         assert side.handle is None or side.closed is not None, f"{port}: never closed"
 
 
