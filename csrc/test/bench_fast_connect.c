@@ -5,8 +5,9 @@
  *
  *	bench_fast_connect cores|polled [ROUNDS]
  *
- * cores: both ends wait in the kernel, as TCP's do, and NDP's cores have threads of their own.
- * polled: both ends spin on NDP, and the server on TCP too.
+ * cores: both ends wait in the kernel, as TCP's do, and NDP's cores have threads of their own; the
+ * server waits for TCP and for NDP in a thread each. polled: both ends spin on NDP, and the server on
+ * TCP too.
  */
 #include "test/bench_fast.h"
 
@@ -14,6 +15,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -136,25 +138,48 @@ static void serve_ndp(struct nd_stack *stack, uint8_t *reply)
 	}
 }
 
+static void *serve_tcp_alone(void *listener)
+{
+	for (;;)
+		serve_tcp(*(int *)listener);
+	return NULL;
+}
+
+static _Noreturn void serve_blocking(struct nd_stack *stack, uint8_t *reply, int listener)
+{
+	pthread_t thread;
+
+	bench_check(pthread_create(&thread, NULL, serve_tcp_alone, &listener) == 0, "a thread");
+	for (;;) {
+		nd_stack_wait(stack, ND_SEC);
+		serve_ndp(stack, reply);
+	}
+}
+
+static _Noreturn void serve_polling(struct nd_stack *stack, uint8_t *reply, int listener)
+{
+	struct pollfd entry = { .fd = listener, .events = POLLIN };
+
+	for (;;) {
+		nd_stack_poll(stack);
+		serve_ndp(stack, reply);
+		if (poll(&entry, 1, 0) == 1)
+			serve_tcp(listener);
+	}
+}
+
 static _Noreturn void serve(int ready)
 {
 	struct nd_stack *stack = open_host("s0", 1);
 	uint8_t *reply = nd_stack_buffer(stack, BYTES);
-	struct pollfd entries[2] = { { .fd = listen_tcp(), .events = POLLIN },
-				     { .fd = nd_stack_descriptor(stack), .events = POLLIN } };
+	int listener = listen_tcp();
 
 	command(stack, (struct nd_command){ .kind = ND_COMMAND_LISTEN, .port = BENCH_PORT });
 	wait_event(stack, ND_EVENT_OPENED);
 	bench_check(write(ready, "", 1) == 1, "telling the client");
-	for (;;) {
-		if (polled)
-			nd_stack_poll(stack);
-		else if (nd_stack_arm(stack))
-			poll(entries, 2, -1);
-		serve_ndp(stack, reply);
-		if (poll(entries, 1, 0) == 1)
-			serve_tcp(entries[0].fd);
-	}
+	if (polled)
+		serve_polling(stack, reply, listener);
+	serve_blocking(stack, reply, listener);
 }
 
 /* ---- the client ---- */
