@@ -18,21 +18,12 @@ static const struct nd_channel_layout layout = {
 	.commands = COMMANDS, .events = EVENTS, .send_bytes = REGION, .receive_bytes = REGION,
 };
 
-static uint32_t take32(struct input *in)
-{
-	uint32_t value = 0;
-
-	for (uint32_t i = 0; i < 4; i++)
-		value = value << 8 | take8(in);
-	return value;
-}
-
 /* A cursor near the core's, or anywhere. */
 static void lie(struct nd_ring *ring, uint32_t *cursor, struct input *in)
 {
 	uint8_t kind = take8(in);
 
-	*cursor = kind & 1 ? take32(in) : ring->mine + kind % 16;
+	*cursor = kind & 1 ? take_any32(in) : ring->mine + kind % 16;
 }
 
 static void write_command(struct nd_channel *channel, struct input *in)
@@ -50,8 +41,8 @@ static void write_plausible(struct nd_channel *channel, struct input *in)
 	*slot = (struct nd_submission){
 		.command = {
 			.kind = take8(in) % 16,
-			.bytes = take32(in) % (2 * REGION),
-			.payload = (const uint8_t *)(uintptr_t)(take32(in) % (2 * REGION)),
+			.bytes = take_any32(in) % (2 * REGION),
+			.payload = (const uint8_t *)(uintptr_t)(take_any32(in) % (2 * REGION)),
 		},
 		.protocol = take8(in) % 4,
 	};
@@ -102,8 +93,8 @@ static void step(struct nd_channel *channel, struct input *in)
 		post(channel, take8(in));
 		break;
 	case 5:
-		channel->submissions.shared->waiting = take32(in);
-		channel->completions.shared->waiting = take32(in);
+		channel->submissions.shared->waiting = take_any32(in);
+		channel->completions.shared->waiting = take_any32(in);
 		break;
 	case 6:
 		nd_channel_arm_core(channel);

@@ -11,21 +11,6 @@
 
 #include <stdio.h>
 
-/* Small, near a limit, or any: chosen by the byte before. */
-static uint32_t take32(struct input *in)
-{
-	uint8_t kind = take8(in);
-	uint32_t value = take8(in);
-
-	if (kind < 96)
-		return value;
-	if (kind < 160)
-		return value * 1424;
-	if (kind < 192)
-		return value * 100 + take8(in);
-	return value << 24 | (uint32_t)take8(in) << 16 | (uint32_t)take8(in) << 8 | take8(in);
-}
-
 static void receive(void *endpoint, struct input *in, nd_ns now)
 {
 	static const uint8_t payload[65536];
@@ -107,6 +92,7 @@ static void step(void *endpoint, struct input *in, uint64_t ids[], nd_ns *now)
 static void configure(struct nd_homa_config *config, uint8_t flags)
 {
 	*config = nd_homa_config_default(UINT64_C(10000000000), 1500);
+	config->mss_bytes = MSS;
 	config->rpcs_max = 12;
 	config->server_rpcs_max = 8;
 	config->peer_rpcs_max = 6;
@@ -144,10 +130,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nd_homa_config config;
 	uint64_t ids[16] = { 2, 4 };
 	nd_ns now = ND_MSEC;
+	const char *why;
 	size_t bytes;
 	void *endpoint;
 
 	configure(&config, take8(&in));
+	FUZZ_CHECK(nd_homa_ops.check(&config, &why) == 0);
 	bytes = nd_homa_ops.bytes(&config);
 	endpoint = aligned_alloc(64, bytes);
 	memset(endpoint, 0, bytes);

@@ -18,21 +18,6 @@
 #define PORT 40
 #define IDS 16
 
-/* Small, near a limit, or any: chosen by the byte before. */
-static uint32_t take32(struct input *in)
-{
-	uint8_t kind = take8(in);
-	uint32_t value = take8(in);
-
-	if (kind < 128)
-		return value;
-	if (kind < 192)
-		return value * 1000;
-	if (kind < 224)
-		return value * 100 + take8(in);
-	return value << 24 | (uint32_t)take8(in) << 16 | (uint32_t)take8(in) << 8 | take8(in);
-}
-
 /* Makes a packet one of a connection that the endpoint has. */
 static void aim(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t choice)
 {
@@ -147,7 +132,7 @@ static void step(void *endpoint, struct input *in, uint64_t *ids, nd_ns *now)
 static void configure(struct nd_ndp_config *config, uint8_t flags)
 {
 	*config = nd_ndp_config_default(UINT64_C(10000000000), 1500);
-	config->mss_bytes = 1000;
+	config->mss_bytes = MSS;
 	config->initial_window = flags & 1 ? 2 : 30;
 	config->window_packets = 64;
 	config->futile_max = flags & 2 ? 2 : 256;

@@ -30,19 +30,6 @@ static uint8_t file[FILE_MAX];
 static size_t file_bytes;
 static nd_ns clock_now;
 
-/* Small, near a limit, or any: chosen by the byte before. */
-static uint32_t take32(struct input *in)
-{
-	uint8_t kind = take8(in);
-	uint32_t value = take8(in);
-
-	if (kind < 128)
-		return value;
-	if (kind < 192)
-		return value * 1000;
-	return value << 24 | (uint32_t)take8(in) << 16 | (uint32_t)take8(in) << 8 | take8(in);
-}
-
 /* ---- writing ---- */
 
 static void seal(struct nd_record *record)
