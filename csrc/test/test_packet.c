@@ -3,6 +3,7 @@
 #include "port/packet.h"
 #include "test/frames.h"
 #include "test/netns.h"
+#include "test/open_ports.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -11,42 +12,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define OUR_PORT 40000
-
-static struct nd_error error;
 static struct nd_frame frames[64];
-
-static struct nd_port_config config_of(const char *name)
-{
-	return (struct nd_port_config){
-		.backend = ND_PORT_PACKET,
-		.name = name,
-		.filter = { .homa = true, .udp_count = 1, .udp_ports = { OUR_PORT } },
-	};
-}
-
-static struct nd_port *open_config(const struct nd_port_config *config)
-{
-	struct nd_port *port = nd_port_open(config, &error);
-
-	if (!port)
-		fprintf(stderr, "  %s\n", error.text);
-	CHECK(port);
-	return port;
-}
 
 static struct nd_port *open_ours(const char *name)
 {
-	struct nd_port_config config = config_of(name);
+	struct nd_port_config config = config_of(ND_PORT_PACKET, name);
 
-	return open_config(&config);
-}
-
-static struct nd_port *open_all(const char *name)
-{
-	struct nd_port_config config = config_of(name);
-
-	config.filter = (struct nd_port_filter){ .everything = true };
 	return open_config(&config);
 }
 
@@ -94,12 +65,12 @@ TEST(nd_packet_filter__takes_ours_and_a_switch_takes_all)
 	struct nd_port *a, *ours, *all;
 
 	veth_add("p0", "p1", 1500);
-	a = open_all("p0");
+	a = open_wire("p0");
 	ours = open_ours("p1");
 	CHECK_EQ(send_kinds(a, OUR_PORT), FRAME_KINDS);
 	CHECK_EQ(count_arrivals(ours), FRAME_KINDS_OURS);
 	nd_port_close(ours);
-	all = open_all("p1");
+	all = open_wire("p1");
 	CHECK_EQ(send_kinds(a, OUR_PORT), FRAME_KINDS);
 	CHECK_EQ(count_arrivals(all), FRAME_KINDS);
 	nd_port_close(all);
@@ -215,7 +186,7 @@ TEST(nd_packet_open__keeps_the_kernel_from_answering)
 	shell("ip addr add 10.9.0.2/24 dev p1");
 	shell("ip neigh add 10.9.0.77 lladdr 02:00:00:00:00:01 dev p1 nud permanent");
 	shell("for f in all p0 p1; do echo 0 > /proc/sys/net/ipv4/conf/$f/rp_filter; done");
-	a = open_all("p0");
+	a = open_wire("p0");
 	CHECK_EQ(provoke(a), 2);
 	b = open_ours("p1");
 	CHECK_EQ(provoke(a), 0);
@@ -229,7 +200,7 @@ TEST(nd_packet_open__keeps_the_kernel_from_answering)
 TEST(nd_packet_open__respects_the_kernels_ports)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(OUR_PORT) };
-	struct nd_port_config config = config_of("p0");
+	struct nd_port_config config = config_of(ND_PORT_PACKET, "p0");
 	struct nd_port *a;
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
@@ -254,8 +225,8 @@ TEST(nd_packet_receive__takes_short_frames_as_they_are)
 	struct nd_port *a, *b;
 
 	veth_add("p0", "p1", 1500);
-	a = open_all("p0");
-	b = open_all("p1");
+	a = open_wire("p0");
+	b = open_wire("p1");
 	CHECK_EQ(nd_port_reserve(a, frames, 1), 1);
 	memset(frames[0].data, 0x33, 24);
 	frames[0].bytes = 24;
@@ -272,7 +243,7 @@ TEST(nd_packet_receive__takes_short_frames_as_they_are)
 /* AFXDP A.8.6: what the kernel drops on a full ring is counted, nothing else is lost. */
 TEST(nd_packet_refresh__counts_a_full_ring)
 {
-	struct nd_port_config config = config_of("p1");
+	struct nd_port_config config = config_of(ND_PORT_PACKET, "p1");
 	struct nd_port *a, *b;
 	uint32_t sent = 0;
 
@@ -351,7 +322,7 @@ TEST(nd_packet_check__follows_the_interface)
 
 TEST(nd_packet_open__explains_what_is_wrong)
 {
-	struct nd_port_config config = config_of("nothere");
+	struct nd_port_config config = config_of(ND_PORT_PACKET, "nothere");
 	pid_t child;
 	int status;
 
@@ -363,17 +334,17 @@ TEST(nd_packet_open__explains_what_is_wrong)
 	CHECK_EQ(error.code, -ENOENT);
 	CHECK(strstr(error.text, "`ip netns list`"));
 	veth_add("p0", "p1", 1500);
-	config = config_of("p0");
+	config = config_of(ND_PORT_PACKET, "p0");
 	config.mtu = 9000;
 	CHECK(!nd_port_open(&config, &error));
 	CHECK(strstr(error.text, "ip link set p0 mtu 9000"));
-	config = config_of("p0");
+	config = config_of(ND_PORT_PACKET, "p0");
 	config.filter = (struct nd_port_filter){ 0 };
 	CHECK(!nd_port_open(&config, &error));
 	CHECK(strstr(error.text, "selects nothing"));
 	child = fork();
 	if (child == 0) {
-		config = config_of("p0");
+		config = config_of(ND_PORT_PACKET, "p0");
 		if (setgid(65534) || setuid(65534) || nd_port_open(&config, &error))
 			_exit(1);
 		_exit(strstr(error.text, "CAP_NET_RAW") ? 0 : 2);

@@ -3,6 +3,7 @@
 #include "port/xdp.h"
 #include "test/frames.h"
 #include "test/netns.h"
+#include "test/open_ports.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,53 +13,19 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define OUR_PORT 40000
-
-static struct nd_error error;
 static struct nd_frame frames[64];
-
-static struct nd_port_config config_of(const char *name, enum nd_port_xdp_mode mode)
-{
-	return (struct nd_port_config){
-		.backend = ND_PORT_XDP,
-		.name = name,
-		.filter = { .homa = true, .udp_count = 1, .udp_ports = { OUR_PORT } },
-		.xdp.mode = mode,
-	};
-}
-
-static struct nd_port *open_config(const struct nd_port_config *config)
-{
-	struct nd_port *port = nd_port_open(config, &error);
-
-	if (!port)
-		fprintf(stderr, "  %s\n", error.text);
-	CHECK(port);
-	return port;
-}
 
 static struct nd_port *open_mode(const char *name, enum nd_port_xdp_mode mode)
 {
-	struct nd_port_config config = config_of(name, mode);
+	struct nd_port_config config = config_of(ND_PORT_XDP, name);
 
+	config.xdp.mode = mode;
 	return open_config(&config);
 }
 
 static struct nd_port *open_ours(const char *name)
 {
 	return open_mode(name, ND_XDP_AUTO);
-}
-
-/* The other end of a pair as the wire sees it: everything, by AF_PACKET. */
-static struct nd_port *open_wire(const char *name)
-{
-	struct nd_port_config config = {
-		.backend = ND_PORT_PACKET,
-		.name = name,
-		.filter.everything = true,
-	};
-
-	return open_config(&config);
 }
 
 static void close_pair(struct nd_port *a, struct nd_port *b)
@@ -127,9 +94,10 @@ TEST(nd_xdp_native__carries_frames_at_mtu_9000)
 
 static void check_filter(enum nd_port_xdp_mode mode)
 {
-	struct nd_port_config config = config_of("x1", mode);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x1");
 	struct nd_port *wire, *port;
 
+	config.xdp.mode = mode;
 	veth_add("x0", "x1", 1500);
 	wire = open_wire("x0");
 	port = open_config(&config);
@@ -223,7 +191,7 @@ TEST(nd_xdp_receive__keeps_vlan_tags)
 /* AFXDP A.8.9: short frames arrive as they were sent, from and to any MAC address. */
 TEST(nd_xdp_receive__takes_short_frames_as_they_are)
 {
-	struct nd_port_config config = config_of("x1", ND_XDP_AUTO);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x1");
 	struct nd_port *wire, *port;
 	struct nd_frame got;
 
@@ -290,7 +258,7 @@ TEST(nd_xdp_receive__counts_super_frames)
 /* AFXDP A.8.6: what finds no buffer is counted by the kernel and reported; the rest is in order. */
 TEST(nd_xdp_refresh__counts_overruns)
 {
-	struct nd_port_config config = config_of("x1", ND_XDP_AUTO);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x1");
 	struct nd_port *wire, *port;
 	uint32_t sent = 0;
 
@@ -332,7 +300,7 @@ TEST(nd_xdp_flush__sends_more_than_one_budget)
 /* X27: slots are conserved, however many are reserved and given back. */
 TEST(nd_xdp_reserve__never_leaks_a_slot)
 {
-	struct nd_port_config config = config_of("x0", ND_XDP_AUTO);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_port *a, *b;
 
 	veth_add("x0", "x1", 1500);
@@ -397,7 +365,7 @@ TEST(nd_xdp_arm__is_woken)
 /* X24, U12: four receive queues feed a port, whatever the NIC hashes; who serves fewer is warned. */
 TEST(nd_xdp__serves_every_queue)
 {
-	struct nd_port_config config = config_of("x0", ND_XDP_AUTO);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_port *a, *b;
 
 	shell("ip link add x0 numrxqueues 4 numtxqueues 4 type veth peer name x1 numrxqueues 4 "
@@ -428,7 +396,7 @@ TEST(nd_xdp__serves_every_queue)
 /* Two ports in one memory, which outlives the port that made it. */
 TEST(nd_xdp__shares_memory_between_ports)
 {
-	struct nd_port_config config = config_of("x0", ND_XDP_AUTO);
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_port *a, *b;
 
 	veth_add("x0", "x1", 1500);
@@ -449,7 +417,7 @@ TEST(nd_xdp__shares_memory_between_ports)
 	CHECK(!nd_port_open(&config, &error));
 	CHECK(strstr(error.text, "memory_bytes"));
 	nd_port_close(a);
-	config = config_of("x0", ND_XDP_AUTO);
+	config = config_of(ND_PORT_XDP, "x0");
 	a = open_config(&config);
 	CHECK_EQ(send_udp_frames(b, 7, 50, 1514, OUR_PORT), 50);
 	CHECK_EQ(await_udp_frames(a, 7, 50, 1514), 50);

@@ -5,6 +5,7 @@
 #include "port/xdp_socket.h"
 #include "test/frames.h"
 #include "test/netns.h"
+#include "test/open_ports.h"
 
 #include <linux/capability.h>
 #include <net/if.h>
@@ -15,32 +16,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define OUR_PORT 40000
-
-static struct nd_error error;
-
-static struct nd_port_config config_of(const char *name)
-{
-	return (struct nd_port_config){
-		.backend = ND_PORT_XDP,
-		.name = name,
-		.filter = { .homa = true, .udp_count = 1, .udp_ports = { OUR_PORT } },
-	};
-}
-
-static struct nd_port *open_config(const struct nd_port_config *config)
-{
-	struct nd_port *port = nd_port_open(config, &error);
-
-	if (!port)
-		fprintf(stderr, "  %s\n", error.text);
-	CHECK(port);
-	return port;
-}
-
 static struct nd_port *open_ours(const char *name)
 {
-	struct nd_port_config config = config_of(name);
+	struct nd_port_config config = config_of(ND_PORT_XDP, name);
 
 	return open_config(&config);
 }
@@ -163,7 +141,7 @@ TEST(nd_xdp_open__after_a_kill)
 /* X10: somebody else's program is not pushed aside; the message says whose it is. */
 TEST(nd_xdp_open__names_the_holder)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_port *first;
 	uint64_t start;
 
@@ -183,7 +161,7 @@ TEST(nd_xdp_open__names_the_holder)
 /* X2, X3: a queue that has a socket already. */
 TEST(nd_xdp_open__names_a_held_queue)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_xdp_umem *umem = nd_xdp_umem_make(1 << 20, 2048);
 	struct nd_xdp_binding binding = { .receive_size = 64, .transmit_size = 64, .name = "x0" };
 	struct nd_xdp_region region;
@@ -204,7 +182,7 @@ TEST(nd_xdp_open__names_a_held_queue)
 /* X21, X30: zero-copy is asked for, not insisted on. */
 TEST(nd_xdp_open__degrades_to_copy_mode)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct nd_port *port;
 
 	veth_add("x0", "x1", 1500);
@@ -226,7 +204,7 @@ TEST(nd_xdp_open__works_on_devices_without_native_mode)
 	};
 
 	for (uint32_t i = 0; i < ND_ARRAY_SIZE(links); i++) {
-		struct nd_port_config config = config_of(links[i][0]);
+		struct nd_port_config config = config_of(ND_PORT_XDP, links[i][0]);
 		struct nd_port *port;
 
 		shell("%s", links[i][1]);
@@ -244,7 +222,7 @@ TEST(nd_xdp_open__works_on_devices_without_native_mode)
 /* AFXDP A.1, X19: unequal queues forbid native mode; the message says how to make them equal. */
 TEST(nd_xdp_open__explains_unequal_queues)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 
 	shell("ip link add x0 numrxqueues 1 numtxqueues 4 type veth peer name x1 numrxqueues 1 "
 	      "numtxqueues 4");
@@ -257,7 +235,7 @@ TEST(nd_xdp_open__explains_unequal_queues)
 /* X9: the interface that keeps the machine reachable is not taken away by accident. */
 TEST(nd_xdp_open__spares_the_default_route)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 
 	veth_add("x0", "x1", 1500);
 	shell("ip addr add 10.9.0.77/24 dev x0 && ip route add default via 10.9.0.2");
@@ -278,7 +256,7 @@ TEST(nd_xdp_open__spares_the_default_route)
 /* X23: a bond's own sockets would see nothing. */
 TEST(nd_xdp_open__refuses_a_bond)
 {
-	struct nd_port_config config = config_of("xbond");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "xbond");
 
 	if (system("ip link add xbond type bond 2>/dev/null") != 0) {
 		printf("nd_xdp_open__refuses_a_bond: this kernel has no bonding\n");
@@ -290,22 +268,22 @@ TEST(nd_xdp_open__refuses_a_bond)
 
 TEST(nd_xdp_open__explains_what_is_wrong)
 {
-	struct nd_port_config config = config_of("nothere");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "nothere");
 
 	check_refused(&config, -ENODEV, "`ip link` lists them");
 	config.netns = "nd-test-no-such-namespace";
 	check_refused(&config, -ENOENT, "`ip netns list`");
 	veth_add("x0", "x1", 1500);
-	config = config_of("x0");
+	config = config_of(ND_PORT_XDP, "x0");
 	config.mtu = 9000;
 	check_refused(&config, -EMSGSIZE, "ip link set x0 mtu 9000");
-	config = config_of("x0");
+	config = config_of(ND_PORT_XDP, "x0");
 	config.xdp.memory_bytes = 65536;
 	check_refused(&config, -ENOBUFS, "memory_bytes 65536 is less than");
-	config = config_of("x0");
+	config = config_of(ND_PORT_XDP, "x0");
 	config.filter.udp_count = 5;
 	check_refused(&config, -EINVAL, "at most 4");
-	config = config_of("x0");
+	config = config_of(ND_PORT_XDP, "x0");
 	config.xdp.map_path = "/sys/fs/bpf/nd-test-nothing";
 	check_refused(&config, -ENOENT, "pin the XSKMAP");
 	veth_delete("x0");
@@ -314,7 +292,7 @@ TEST(nd_xdp_open__explains_what_is_wrong)
 /* X28: an interface of the same name and index in another namespace is another interface. */
 TEST(nd_xdp_open__in_another_namespace)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	char path[64];
 	int ready[2], go[2], status;
 	struct nd_port *port;
@@ -350,7 +328,7 @@ TEST(nd_xdp_open__in_another_namespace)
 
 static void refused_without_capabilities(void)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 
 	CHECK_EQ(setgid(65534) + setuid(65534), 0);
 	CHECK(!nd_port_open(&config, &error));
@@ -359,7 +337,7 @@ static void refused_without_capabilities(void)
 
 static void refused_by_the_memory_limit(void)
 {
-	struct nd_port_config config = config_of("x0");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
 	struct rlimit limit = { 65536, 65536 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -458,7 +436,7 @@ TEST(nd_xdp_open__uses_a_pinned_map)
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect_map },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	struct nd_port_config config = config_of("x1");
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x1");
 	int map, program, link;
 	struct nd_port *a, *b;
 
