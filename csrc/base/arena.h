@@ -45,11 +45,6 @@ uint8_t *nd_arena_get(struct nd_arena *arena, uint32_t bytes);
 /* Gives a block back. 0, or -EINVAL when memory is not the start of a block in use. */
 int nd_arena_put(struct nd_arena *arena, const uint8_t *memory);
 
-static inline size_t nd_arena_offset(const struct nd_arena *arena, const uint8_t *memory)
-{
-	return (size_t)(memory - arena->region);
-}
-
 static inline size_t nd_arena_used_bytes(const struct nd_arena *arena)
 {
 	return (size_t)arena->blocks_used * arena->block_bytes;
