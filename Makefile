@@ -15,6 +15,9 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 # The sources in the current folder must not hide the package that is installed.
 export PYTHONSAFEPATH := 1
+CPUS := $(shell nproc)
+# Tests on real links wait for the kernel most of their time.
+export MESON_TESTTHREADS := $(shell echo $$((2 * $(CPUS))))
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -24,6 +27,11 @@ $(VENV)/ready: pyproject.toml deploy/install-packages
 	python3 -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --group test --group lint --group build
+	touch $@
+
+# What only the documentation and the wheel need; a demo does without.
+$(VENV)/ready-to-release: $(VENV)/ready | dev
+	$(BIN)/python -m pip install --quiet --group docs --group release
 	touch $@
 
 # Not editable: such an install rebuilds on every import, which tests that start processes by the
@@ -46,7 +54,7 @@ build-sanitize: $(VENV)/ready
 test-c: build-gcc build-clang ## C tests under gcc and clang
 	meson test -C build-gcc --print-errorlogs
 	meson test -C build-clang --print-errorlogs
-	$(MAKE) test-trace
+	$(MAKE) -j$(CPUS) test-trace
 
 TRACE_SOURCES = $(wildcard $(foreach part,base wire transport queue,csrc/$(part)/*.c)) \
 	$(filter-out csrc/sim/swarm%,$(wildcard csrc/sim/*.c)) csrc/test/run_trace.c
@@ -67,7 +75,7 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 		meson test -C build-sanitize --print-errorlogs
 
 test-python: dev ## Python tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n $(CPUS)
 
 test-timed: dev build-gcc ## The tests that have bounds on times, with those checked; wants a quiet machine
 	NDPSTACK_TIMED=1 meson test -C build-gcc test_xdp_faults
@@ -94,7 +102,7 @@ build-fuzz: $(VENV)/ready
 		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 
 FUZZ_SECONDS ?= 60
-FUZZ_JOBS ?= 2
+FUZZ_JOBS ?= $(CPUS)
 fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found something stay there
 	ninja -C build-fuzz
 	mkdir -p build-fuzz/seeds build-fuzz/found
@@ -140,17 +148,16 @@ lint: dev ## ruff and mypy
 	ruff format --check .
 	mypy ndpstack switchd bindings tests docs/_tools examples
 
-wheel: dev ## Build sdist and wheel as from a clean clone, and try the wheel in a fresh environment
-	$(BIN)/python -m pip install --quiet --group release
+wheel: dev $(VENV)/ready-to-release ## Build sdist and wheel as from a clean clone, and try the wheel where nothing is
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	deploy/check-wheel dist/*.whl
 
-docs: dev ## Build the documentation and run its examples
-	$(BIN)/python -m pip install --quiet --group docs
-	sphinx-build -W -n -q -b html docs docs/_build/html
-	sphinx-build -W -n -q -b man docs docs/_build/man
-	sphinx-build -W -n -q -b doctest docs docs/_build/doctest
+SPHINX := sphinx-build -W -n -q -d docs/_build/doctrees
+docs: dev $(VENV)/ready-to-release ## Build the documentation and run its examples
+	$(SPHINX) -b html docs docs/_build/html
+	$(SPHINX) -b man docs docs/_build/man
+	$(SPHINX) -b doctest docs docs/_build/doctest
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-fuzz dist
