@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import select
 import sys
 import time
+from typing import TextIO
 
 NOTICE = 25
 """Between info and warning: configuration was applied."""
@@ -57,6 +59,35 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry)
 
 
+class NeverWaiting(logging.StreamHandler[TextIO]):
+    """Writes a line where that can be done at once, and else counts it as lost.
+
+    A service whose stderr nobody reads would wait for ever with its first full pipe. (What a pipe
+    promises, it promises for a page: of a longer line the rest may wait.)
+    """
+
+    lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes the record, or counts it."""
+        if not self._takes_a_line():
+            self.lost += 1
+            return
+        if self.lost:
+            record.msg = f"{record.getMessage()} (after {self.lost} lines that had no room)"
+            record.args, self.lost = (), 0
+        super().emit(record)
+
+    def _takes_a_line(self) -> bool:
+        try:
+            descriptor = self.stream.fileno()
+        except (OSError, ValueError):  # It is no file: it has room.
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        return bool(poll.poll(0))
+
+
 class RateLimit(logging.Filter):
     """Lets a message through a few times in a while; then says how often it was held back."""
 
@@ -83,7 +114,7 @@ def configure(name: str, level: str, *, as_json: bool) -> None:
     root = logging.getLogger(name)
     root.setLevel(level.upper())
     root.propagate = False
-    handler = logging.StreamHandler(sys.stderr)
+    handler = NeverWaiting(sys.stderr)
     journal = "JOURNAL_STREAM" in os.environ
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter(journal=journal))
     handler.addFilter(RateLimit())

@@ -11,8 +11,13 @@ log = logging.getLogger("ndpstack.systemd")
 _FIRST_SOCKET = 3
 
 
+_silence = ""
+"""Why systemd did not listen last time; it is said once, not with every notification."""
+
+
 def notify(*lines: str) -> bool:
     """Tells systemd; False when nobody listens."""
+    global _silence
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return False
@@ -22,8 +27,11 @@ def notify(*lines: str) -> bool:
         try:
             sock.sendto("\n".join(lines).encode(), address)
         except OSError as error:
-            log.warning("systemd does not listen: %s", error)
+            if str(error) != _silence:
+                _silence = str(error)
+                log.warning("systemd does not listen: %s", error)
             return False
+    _silence = ""
     return True
 
 

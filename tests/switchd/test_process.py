@@ -42,6 +42,20 @@ def test_systemd_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abstra
         assert not notify("READY=1")
 
 
+def test_that_systemd_does_not_listen_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("ndpstack"), "propagate", True)
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    for _ in range(2):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.bind(str(tmp_path / "notify"))
+            assert notify("WATCHDOG=1")
+        assert not any(notify("WATCHDOG=1") for _ in range(3))
+        (tmp_path / "notify").unlink()
+    assert len([line for line in caplog.messages if "does not listen" in line]) == 2
+
+
 def test_the_watchdog_is_fed_if_it_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", "10000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
@@ -117,6 +131,24 @@ def test_a_message_that_repeats_is_held_back() -> None:
     late = record("again", created=10.0)
     assert limit.filter(late)
     assert late.getMessage() == "again (and 80 more like it)"
+
+
+def test_a_pipe_that_nobody_reads_stops_nobody() -> None:
+    """A host service hung that way, after hours, when its starter did not read its log."""
+    here, there = os.pipe()
+    logger = logging.Logger("switchd.x", logging.INFO)
+    with os.fdopen(there, "w") as stream:
+        handler = _logs.NeverWaiting(stream)
+        logger.addHandler(handler)
+        while not handler.lost:
+            logger.info("x" * 1000)
+        logger.info("lost, too")
+        read = os.read(here, 1 << 20)
+        assert set(read.splitlines()) == {b"x" * 1000}
+        logger.info("room")
+        assert os.read(here, 1000) == b"room (after 2 lines that had no room)\n"
+    os.close(here)
+    logger.info("a stream that is closed has no say either")
 
 
 def test_counters_never_go_back() -> None:
