@@ -1,26 +1,53 @@
-"""Network namespaces by pyroute2, which is told where the C library is.
+"""Network namespaces: entered by a system call, made and removed by pyroute2.
 
-Left to itself it asks ldconfig, in each process that it forks to open a socket: that takes longer
-than all the rest.
+pyroute2 is told where the C library is. Left to itself it asks ldconfig, in each process that it
+forks to open a socket: that takes longer than all the rest.
 """
 
 from __future__ import annotations
 
-import ctypes
+import os
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from pyroute2 import NetNS, netns
+if TYPE_CHECKING:
+    import ctypes
+    from collections.abc import Callable
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
+    from pyroute2 import NetNS
+
+_T = TypeVar("_T")
+
+_CLONE_NEWNET: Final = 0x40000000
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def create(name: str) -> None:
     """Makes a namespace."""
-    netns.create(name, libc=_LIBC)
+    from pyroute2 import netns
+
+    netns.create(name, libc=_libc())
 
 
 def remove(name: str) -> None:
     """Removes a namespace; OSError when there is none."""
-    netns.remove(name, libc=_LIBC)
+    from pyroute2 import netns
+
+    netns.remove(name, libc=_libc())
+
+
+def netlink(name: str) -> NetNS:
+    """Netlink of a namespace; close it. OSError when there is none."""
+    from pyroute2 import NetNS
+
+    return NetNS(name, flags=0, libc=_libc())
 
 
 def enter(name: str) -> None:
@@ -29,9 +56,36 @@ def enter(name: str) -> None:
     Args:
         name: Of the namespace, or its path.
     """
-    netns.setns(name, flags=0, libc=_LIBC)
+    path = name if "/" in name else f"/run/netns/{name}"
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc().setns(descriptor, _CLONE_NEWNET) != 0:
+            import ctypes
+
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), path)
+    finally:
+        os.close(descriptor)
 
 
-def netlink(name: str) -> NetNS:
-    """Netlink of a namespace; close it. OSError when there is none."""
-    return NetNS(name, flags=0, libc=_LIBC)
+def call_inside(namespace: str, function: Callable[[], _T]) -> _T:
+    """Calls function in a thread of its own that has entered the namespace.
+
+    What it opens there, a socket for example, stays in the namespace and may be used from outside.
+    """
+    results: list[_T] = []
+    errors: list[BaseException] = []
+
+    def inside() -> None:
+        try:
+            enter(namespace)
+            results.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=inside, name=f"in-{namespace}")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

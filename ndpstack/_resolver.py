@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ndpstack import _core, _netns
 from ndpstack._address import pack, unpack
-from ndpstack._kernel import FAILED, Events, Kernel, Neighbour, NoRoute, neighbour_of
+from ndpstack._kernel import Kernel, NoRoute
+from ndpstack._netlink import FAILED, Events, Neighbour
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,12 +143,8 @@ class Resolver:
                 self._enter()
             if not self._wait_for_the_first():
                 return
-            events = Events()
-            try:
-                with Kernel(self._interfaces) as self._kernel:
-                    self._follow(events)
-            finally:
-                events.close()
+            with Events() as events, Kernel(self._interfaces) as self._kernel:
+                self._follow(events)
         except Exception:
             log.exception("ways are not followed any more; restart the host")
 
@@ -236,14 +233,18 @@ class Resolver:
     # ---- what the kernel says ----
 
     def _take(self, events: Events) -> None:
-        for message in events.take():
-            kind = "" if message is None else str(message["event"])
-            if message is not None and kind.endswith("NEIGH"):
-                neighbour = neighbour_of(message)
-                if neighbour is not None:
-                    self._learn(neighbour, gone=kind == "RTM_DELNEIGH")
-            elif not self._look_at:
-                self._look_at = time.monotonic() + SETTLE_SECONDS
+        try:
+            for event in events.take():
+                if isinstance(event.what, Neighbour):
+                    self._learn(event.what, gone=event.gone)
+                else:
+                    self._look_again_soon()
+        except OSError:  # Some were lost.
+            self._look_again_soon()
+
+    def _look_again_soon(self) -> None:
+        if not self._look_at:
+            self._look_at = time.monotonic() + SETTLE_SECONDS
 
     def _learn(self, neighbour: Neighbour, *, gone: bool) -> None:
         users = self._hops.get((neighbour.interface, neighbour.address), ())

@@ -83,8 +83,6 @@ class StackConfig:
     """Network namespace of the interface, by name or path."""
     vlan: int = 0
     """Id of an 802.1Q tag on everything sent; 0: untagged."""
-    link_bps: int = 0
-    """Bits a second that the NIC scheduler keeps; 0: as fast as the port takes."""
     profile: Profile = "adaptive"
     """How the core waits: spin a little then block, spin always, or block at once."""
     spin_ns: int = 0
@@ -142,7 +140,7 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
         packed = pack(text)
         target = raw.address_v4 if "." in unpack(packed) else raw.address_v6
         ffi.memmove(target, packed, len(packed))
-    raw.vlan, raw.link_bps = config.vlan, config.link_bps
+    raw.vlan, raw.link_bps = config.vlan, config.link_rate_bps
     raw.no_ndp, raw.no_homa = "ndp" not in config.protocols, "homa" not in config.protocols
     raw.peers_max, raw.profile, raw.spin_ns = (
         config.peers_max, PROFILES[config.profile], config.spin_ns,
@@ -153,7 +151,6 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     if config.service is not None:
         raw.service = _string(config.service, keep)
         raw.service_socket = config.service_socket or 0
-    raw.link_bps = config.link_rate_bps
     if config.record is not None:
         raw.record, raw.record_bytes = _string(config.record, keep), config.record_bytes
     return raw

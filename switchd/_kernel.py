@@ -7,20 +7,20 @@ import ipaddress
 import logging
 import os
 import select
-import socket
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
+from ndpstack import _netns
+from ndpstack._netlink import UNICAST, Events, Link, Netlink
 from switchd.plan import Forwarding, GroupPlan, RoutePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from pyroute2 import IPRoute
-
+    from ndpstack import _netlink
     from switchd.plan import SwitchPlan
 
 log = logging.getLogger("switchd.kernel")
@@ -30,29 +30,6 @@ SETTLE_SECONDS = 0.02
 
 RETRY_SECONDS = 1.0
 """How long after a failure, such as a namespace that is not there, it is tried again."""
-
-MAIN_TABLE = 254
-FAMILIES = (2, 10)
-"""IPv4 and IPv6."""
-
-_IFF_UP, _IFF_RUNNING = 0x1, 0x40
-_UNICAST = 1
-_NEIGHBOUR_KNOWN = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80
-"""Reachable, stale, delay, probe, noarp or permanent: the address is believed in."""
-_LINK_EVENTS = ("RTM_NEWLINK", "RTM_DELLINK")
-_ROUTE_EVENTS = ("RTM_NEWROUTE", "RTM_DELROUTE", "RTM_NEWNEIGH", "RTM_DELNEIGH")
-
-
-EVENT_BYTES_MAX = 65536
-BUFFER_BYTES = 4 * 2**20
-"""Of events that are not read yet. When it is full, everything is read anew."""
-
-
-class NetlinkMessage(Protocol):
-    """A message of pyroute2."""
-
-    def __getitem__(self, key: str) -> object: ...
-    def get(self, key: str) -> object: ...
 
 
 class Hop(NamedTuple):
@@ -149,19 +126,15 @@ class KernelWatcher:
         os.close(self._wake_write)
 
     def _run(self) -> None:
-        # Half a second of imports, for which no port has to wait.
-        from pyroute2 import IPRoute
-        from pyroute2.netlink.exceptions import NetlinkError
-
         told = ""
         while not self._closed:
             try:
                 self._enter()
                 # Two sockets: what happens during an answer would hide behind it.
-                with _event_socket() as events, IPRoute() as questions:
+                with Events() as events, Netlink() as questions:
                     told = ""
                     self._follow(events, questions)
-            except (OSError, NetlinkError) as error:
+            except OSError as error:
                 self.links.clear()
                 if str(error) != told:
                     told = str(error)
@@ -173,8 +146,6 @@ class KernelWatcher:
 
     def _enter(self) -> None:
         """Puts this thread, and it alone, into the namespace."""
-        from ndpstack import _netns
-
         if not self.netns:
             return
         path = self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
@@ -186,48 +157,40 @@ class KernelWatcher:
         if not self._closed:
             select.select([self._wake_read], [], [], seconds)
 
-    def _follow(self, events: socket.socket, questions: IPRoute) -> None:
-        for message in questions.get_links():
-            self._link(message)
+    def _follow(self, events: Events, questions: Netlink) -> None:
+        for link in questions.links():
+            self._link(link, gone=False)
         self._read_state(questions)
         self.ready.set()
-        from pyroute2.netlink.rtnl.marshal import MarshalRtnl
-
         stale_since = 0.0
         while not self._closed:
             timeout = SETTLE_SECONDS if stale_since else None
             ready = select.select([events.fileno(), self._wake_read], [], [], timeout)[0]
-            if events.fileno() in ready:
-                data = events.recv(EVENT_BYTES_MAX)
-                if self._events(MarshalRtnl().parse(data)) and not stale_since:
-                    stale_since = time.monotonic()
+            if events.fileno() in ready and self._take(events) and not stale_since:
+                stale_since = time.monotonic()
             if stale_since and time.monotonic() - stale_since >= SETTLE_SECONDS:
                 self._read_state(questions)
                 stale_since = 0.0
 
-    def _events(self, messages: Iterable[NetlinkMessage]) -> bool:
+    def _take(self, events: Events) -> bool:
         """Takes in what happened; whether routes or neighbours are to be read again."""
         stale = False
-        for message in messages:
-            event = message.get("event")
-            if event in _LINK_EVENTS:
-                self._link(message)
-            stale |= event in (*_LINK_EVENTS, *_ROUTE_EVENTS)
+        for event in events.take():
+            if isinstance(event.what, Link):
+                self._link(event.what, gone=event.gone)
+            stale = True
         return stale
 
-    def _link(self, message: NetlinkMessage) -> None:
-        name, index = message.get("ifname"), message["index"]
-        if not isinstance(name, str) or not isinstance(index, int):
-            return
-        before = self._names.get(index)
-        if before is not None and before != name:
+    def _link(self, link: Link, *, gone: bool) -> None:
+        before = self._names.get(link.interface)
+        if before is not None and before != link.name:
             self._set(before, None)
-        if message.get("event") == "RTM_DELLINK":
-            self._names.pop(index, None)
-            self._set(name, None)
+        if gone:
+            self._names.pop(link.interface, None)
+            self._set(link.name, None)
         else:
-            self._names[index] = name
-            self._set(name, is_up(message))
+            self._names[link.interface] = link.name
+            self._set(link.name, link.up)
 
     def _set(self, name: str, up: bool | None) -> None:
         """An interface is up, down, or gone (None)."""
@@ -239,18 +202,17 @@ class KernelWatcher:
             self.links[name] = up
         self._on_link(self.netns, name, bool(up))
 
-    def _read_state(self, ipr: IPRoute) -> None:
-        routes: dict[str, tuple[Hop, ...]] = {}
-        for family in FAMILIES:
-            for message in ipr.get_routes(family=family, table=MAIN_TABLE):
-                if message["type"] == _UNICAST:
-                    routes[prefix_of(message, family)] = self._hops(message)
-        neighbours: dict[Hop, str] = {}
-        for message in ipr.get_neighbours():
-            mac = message.get("lladdr")
-            if mac and message["state"] & _NEIGHBOUR_KNOWN and not int(mac[:2], 16) & 1:
-                interface = self._names.get(message["ifindex"], "")
-                neighbours[Hop(interface, message.get("dst"))] = mac
+    def _read_state(self, questions: Netlink) -> None:
+        routes = {
+            route.prefix: tuple(map(self._hop, route.hops))
+            for route in questions.routes()
+            if route.kind == UNICAST
+        }
+        neighbours = {
+            Hop(self._names.get(found.interface, ""), found.address): found.mac.hex(":")
+            for found in questions.neighbours()
+            if found.usable
+        }
         state = KernelState(routes, neighbours)
         if state != self._state:
             self._state = state
@@ -261,48 +223,8 @@ class KernelWatcher:
         """What the kernel forwards by, as it was last read."""
         return self._state or KernelState()
 
-    def _hops(self, message: NetlinkMessage) -> tuple[Hop, ...]:
-        multipath = message.get("multipath")
-        parts = multipath if isinstance(multipath, list) else [message]
-        return tuple(
-            Hop(self._names.get(_interface(part), ""), str(part.get("gateway") or ""))
-            for part in parts
-        )
-
-
-def _interface(part: NetlinkMessage) -> int:
-    """Index of the interface of a route, or of one of its next hops."""
-    index = part.get("oif")
-    if index is None:
-        with contextlib.suppress(KeyError):
-            index = part["oif"]
-    return index if isinstance(index, int) else 0
-
-
-def _event_socket() -> socket.socket:
-    """A socket that hears of every change in this thread's namespace."""
-    from pyroute2.netlink import NETLINK_ROUTE
-    from pyroute2.netlink.rtnl import RTMGRP_DEFAULTS
-
-    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_ROUTE)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
-    sock.bind((0, RTMGRP_DEFAULTS))
-    return sock
-
-
-def is_up(message: NetlinkMessage) -> bool:
-    """Whether an interface carries frames: some drivers tell by flags only."""
-    state, flags = message.get("operstate"), message["flags"]
-    assert isinstance(flags, int)
-    if state == "UNKNOWN":
-        return bool(flags & _IFF_UP and flags & _IFF_RUNNING)
-    return state == "UP"
-
-
-def prefix_of(message: NetlinkMessage, family: int) -> str:
-    """The destination of a route."""
-    default = "0.0.0.0" if family == FAMILIES[0] else "::"
-    return f"{message.get('dst') or default}/{message['dst_len']}"
+    def _hop(self, hop: _netlink.Hop) -> Hop:
+        return Hop(self._names.get(hop.interface, ""), hop.gateway)
 
 
 class Kernel:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from ndpstack.switch import Opening
     from switchd._start import Started
     from switchd.config import Config, Loaded
     from switchd.dataplane import SwitchHandle
-    from switchd.plan import Forwarding, Opening, SwitchPlan
+    from switchd.plan import Forwarding, SwitchPlan
 
 log = logging.getLogger("switchd")
 
@@ -86,12 +87,13 @@ class Daemon:
         self._configured()
         self._every(RETRY_SECONDS, self._retry)
         self._every(PUMP_SECONDS, self._pump)
-        self._spawn(self._watchdog)
         await self.server.serve(self._started.control, self.api)
         if self._started.hosts is not None:
             await self.host_server.serve(self._started.hosts, self.hosts)
-        self.exporter.listen(config.daemon.metrics)
+        # Its imports take as long as all other things here: operators are answered meanwhile.
+        await in_thread(self.exporter.listen, config.daemon.metrics)
         notify("READY=1", f"STATUS={self.status()}")
+        self._spawn(self._watchdog)
         log.log(_logs.NOTICE, "%s", self.status())
         self.manager.events.add("config", "daemon", f"started: {self.status()}")
 

@@ -16,8 +16,8 @@ import numpy as np
 from pyroute2 import IPRoute
 
 from ndpstack._errors import UserError
+from ndpstack._netns import call_inside
 from ndpstack.agent._carrier import Content
-from ndpstack.testbed._enter import call_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
+from ndpstack._units import UnitError, parse_rate, parse_size
 from ndpstack.cli._exit import Exit
 from ndpstack.host import HostService, ServiceConfig, read_status
-from ndpstack.toml import UnitError, parse_rate, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
-from ndpstack.decode import Decoded, decode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ndpstack import _core
+    from ndpstack.decode import Decoded
 
 End = Literal["in order", "open", "full"]
 Kind = Literal["differs", "missing", "extra"]
@@ -99,6 +99,9 @@ def _packet(frame: bytes, length: int) -> Packet | None:
     """Of a frame of which at least all headers are known; payload counts only as its length."""
     if not length:
         return None
+    # Services, which share this package, must be up at once and decode nothing.
+    from ndpstack.decode import decode_frame
+
     return Packet(length, frame, decode_frame(frame.ljust(length, b"\0")))
 
 

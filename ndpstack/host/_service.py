@@ -6,6 +6,7 @@ hangs on a BPF link, the service's name is abstract or is taken over, memory is 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import selectors
@@ -13,13 +14,11 @@ import signal
 import socket
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
-
-from pyroute2 import IPRoute
 
 from ndpstack import __version__, _netns
 from ndpstack._errors import UserError
+from ndpstack._netlink import UNIVERSE, Netlink
 from ndpstack._stack import GROUPS, Stack, StackConfig
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
@@ -36,9 +35,6 @@ log = logging.getLogger("ndpstack.host")
 DEFAULT_SERVICE: Final = "host"
 LOOK_SECONDS: Final = 1.0
 """How often the port is looked at, to log what became of it."""
-
-_UNIVERSE: Final = 0
-"""RT_SCOPE_UNIVERSE: an address that others can reach."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +66,11 @@ def choose_interface() -> str:
     Raises:
         UserError: There is none, or more than one.
     """
-    with IPRoute() as route:
+    with Netlink() as netlink:
         names = {
-            str(socket.if_indextoname(message["index"]))
-            for message in route.get_addr()
-            if message["scope"] == _UNIVERSE
+            socket.if_indextoname(found.interface)
+            for found in netlink.addresses()
+            if found.scope == UNIVERSE
         }
     if len(names) == 1:
         return names.pop()
@@ -93,31 +89,16 @@ def addresses_of(interface: str) -> tuple[str | None, str | None]:
     except OSError:
         raise UserError(f"{interface}: no such interface in this network namespace") from None
     found: dict[int, str] = {}
-    with IPRoute() as route:
-        for message in route.get_addr(index=index):
-            if message["scope"] != _UNIVERSE:
-                continue
-            attributes = dict(message["attrs"])
-            text = attributes.get("IFA_LOCAL", attributes.get("IFA_ADDRESS"))
-            if isinstance(text, str):
-                found.setdefault(message["family"], text)
+    with Netlink() as netlink:
+        for own in netlink.addresses():
+            if own.interface == index and own.scope == UNIVERSE:
+                found.setdefault(own.family, own.address)
     v4, v6 = found.get(int(socket.AF_INET)), found.get(int(socket.AF_INET6))
     if v4 is None and v6 is None:
         raise UserError(
             f"{interface} has no address; ip address add ADDRESS/LENGTH dev {interface}"
         )
     return v4, v6
-
-
-def link_bps(interface: str) -> int:
-    """The speed of a NIC, 0 of other devices: veth tells 10 Gb/s and means none."""
-    folder = Path("/sys/class/net") / interface
-    if not (folder / "device").exists():
-        return 0
-    try:
-        return max(0, int((folder / "speed").read_text())) * 1_000_000
-    except (OSError, ValueError):
-        return 0
 
 
 def plan(config: ServiceConfig) -> StackConfig:
@@ -133,7 +114,6 @@ def plan(config: ServiceConfig) -> StackConfig:
         backend=config.backend,
         address=v4 or v6 or "",
         address6=v6 if v4 else None,
-        link_bps=link_bps(interface),
         profile=config.profile,
         cpu=config.cpu,
         service=config.service,
@@ -169,22 +149,27 @@ class HostService:
         self._began = time.monotonic()
         stack = plan(config)
         self._addresses = [text for text in (stack.address, stack.address6) if text]
+        self._held = contextlib.ExitStack()
+        with self._held as held:
+            self._open(stack, held)
+            self._held = held.pop_all()
+        self._port: PortState | None = None
+        self._stopping = False
+
+    def _open(self, stack: StackConfig, held: contextlib.ExitStack) -> None:
+        """The core, and the socket that tells of it."""
         try:
             self._stack = Stack(stack)
         except NdpError as error:
             raise UserError(str(error.strerror)) from error
-        try:
-            documents: dict[str, Callable[[], Mapping[str, object]]] = {
-                "status": self.describe,
-                "help": self._stack.counter_texts,
-                "sockets": lambda: sockets(self._stack),
-            }
-            self._status = StatusSocket(config.service, documents)
-        except UserError:
-            self._stack.close(drain=0)
-            raise
-        self._port: PortState | None = None
-        self._stopping = False
+        held.callback(self._stack.close, drain=0)
+        documents: dict[str, Callable[[], Mapping[str, object]]] = {
+            "status": self.describe,
+            "help": self._stack.counter_texts,
+            "sockets": lambda: sockets(self._stack),
+        }
+        self._status = StatusSocket(stack.service or DEFAULT_SERVICE, documents)
+        held.callback(self._status.close)
 
     def describe(self) -> dict[str, object]:
         """What `ndpstack host status` shows."""
@@ -231,13 +216,15 @@ class HostService:
             writer.close()
 
     def _loop(self, selector: selectors.BaseSelector) -> None:
-        patience = min(LOOK_SECONDS, (watchdog_seconds() or 2 * LOOK_SECONDS) / 2)
+        watchdog = watchdog_seconds()
+        patience = min(LOOK_SECONDS, watchdog / 2) if watchdog else LOOK_SECONDS
         while not self._stopping:
             for key, _ in selector.select(patience):
                 if key.fileobj is self._status:
                     self._status.answer()
             self._look()
-            notify("WATCHDOG=1")
+            if watchdog:
+                notify("WATCHDOG=1")
 
     def _stop(self, number: int, _: object) -> None:
         log.info("%s: ending", signal.Signals(number).name)
@@ -262,8 +249,7 @@ class HostService:
     def close(self) -> None:
         """Ends the core: applications get StackGone, peers are told. Idempotent."""
         notify("STOPPING=1")
-        self._status.close()
-        self._stack.close(drain=0)
+        self._held.close()
 
     def __enter__(self) -> Self:
         return self

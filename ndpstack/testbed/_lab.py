@@ -22,8 +22,8 @@ from pyroute2 import netns
 from pyroute2.netlink.exceptions import NetlinkError
 
 from ndpstack import _netns
-from ndpstack.testbed._enter import call_inside, set_up
 from ndpstack.testbed._errors import TestbedError
+from ndpstack.testbed._links import set_up
 from ndpstack.testbed._offload import disable_offloads
 from ndpstack.testbed._signals import uninterrupted
 from ndpstack.testbed._state import State, folder_of, labs
@@ -191,7 +191,7 @@ class Lab:
         """
         for link in self.plan.links:
             if {link.a, link.b} == {a, b}:
-                call_inside(self.namespace(link.a), lambda: set_up(link.a_port, up=up))  # noqa: B023
+                _netns.call_inside(self.namespace(link.a), lambda: set_up(link.a_port, up=up))  # noqa: B023
                 return
         raise TestbedError(f"there is no link between {a!r} and {b!r}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyroute2 import Ethtool
 
-from ndpstack.testbed._enter import call_inside
+from ndpstack._netns import call_inside
 from ndpstack.testbed._errors import TestbedError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import json
 import os
 from typing import TYPE_CHECKING, cast
 
+from ndpstack._netns import call_inside
 from ndpstack.control import Client, UnreachableError
 from ndpstack.doctor import Finding, Status, examine_interface, examine_machine
-from ndpstack.testbed._enter import call_inside
 
 if TYPE_CHECKING:
     import argparse

@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from carrier import wait_for_carrier
 
 import ndpstack
 from ndpstack import errors
@@ -37,6 +38,8 @@ def link() -> Iterator[tuple[str, str]]:
     except subprocess.CalledProcessError as error:
         pytest.skip(f"no namespaces here: {error.stderr.decode().strip()}")
     try:
+        for name in names:
+            wait_for_carrier(name, "e0")
         yield names[0], names[1]
     finally:
         for name in names:

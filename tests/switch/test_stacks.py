@@ -45,7 +45,7 @@ def hosts_on_a_switch(made: QueueConfig) -> Iterator[tuple[Switch, list[ndpstack
                         name=opening.device,
                         backend="memory",
                         address=f"10.0.0.{number + 1}",
-                        link_bps=200_000_000,
+                        link_rate_bps=200_000_000,
                     )
                 )
             )

@@ -19,9 +19,7 @@ from switchd._kernel import (
     Kernel,
     KernelState,
     KernelWatcher,
-    is_up,
     kernel_forwarding,
-    prefix_of,
 )
 from switchd.config import from_table
 from switchd.plan import Forwarding, GroupPlan, RoutePlan, build_plan
@@ -72,16 +70,6 @@ def test_routes_lead_to_the_ports_of_their_interfaces() -> None:
             "10.0.1.9/32": RoutePlan("p1", {"p1": mac}),
         },
     )
-
-
-def test_messages_are_understood() -> None:
-    assert is_up({"operstate": "UP", "flags": 0})
-    assert not is_up({"operstate": "LOWERLAYERDOWN", "flags": 0x41})
-    assert is_up({"operstate": "UNKNOWN", "flags": 0x41})
-    assert not is_up({"operstate": "UNKNOWN", "flags": 0x01})
-    assert prefix_of({"dst": "10.0.0.0", "dst_len": 8}, 2) == "10.0.0.0/8"
-    assert prefix_of({"dst_len": 0}, 2) == "0.0.0.0/0"
-    assert prefix_of({"dst_len": 0}, 10) == "::/0"
 
 
 def wait_for(condition: Callable[[], object]) -> None:
