@@ -73,7 +73,7 @@ class Controller:
         """Gives switches that route as the kernel does its routes of now."""
         async with self._lock:
             for name, live in self.manager.live.items():
-                if live.plan.base.forwarding == "fib":
+                if live.plan.base.fib:
                     self.manager.set_kernel_routes(name, forwarding(live.plan))
 
     async def reload(self, *, dry_run: bool = False) -> list[Change]:

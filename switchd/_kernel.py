@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ndpstack import _netns
 from ndpstack._netlink import UNICAST, Events, Link, Netlink
-from switchd.plan import Forwarding, GroupPlan, RoutePlan
+from ndpstack.switch import GroupConfig
+from switchd.plan import Forwarding, RoutePlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ def kernel_forwarding(state: KernelState, plan: SwitchPlan) -> Forwarding:
             port = port_of[hop.interface]
             addresses[mac] = port
             routes.setdefault(str(ipaddress.ip_network(hop.address)), RoutePlan(port, {port: mac}))
-    made = tuple(GroupPlan(name, "flow", ports, 1) for ports, name in groups.items())
+    made = tuple(GroupConfig(name=name, ports=ports, mode="flow") for ports, name in groups.items())
     return Forwarding(made, addresses, routes)
 
 

@@ -115,13 +115,13 @@ class Collector:
             reading = live.handle.read()
             samples.counters(SWITCH_GROUPS, reading.counters, {"switch": name})
             samples.gauge("switch_buffers_used", (name,), reading.buffers_used)
-            samples.gauge("switch_buffers", (name,), live.plan.base.packets_max)
+            samples.gauge("switch_buffers", (name,), live.plan.base.packets)
             for port, of_port in reading.ports.items():
                 labels = {"switch": name, "port": port}
                 samples.counters(PORT_GROUPS, of_port.counters, labels)
                 samples.gauge("phantom_level_bytes", (name, port), of_port.phantom_bytes)
-                for depth in of_port.depths:
-                    where = (name, port, depth.name)
+                for queue, depth in of_port.depths.items():
+                    where = (name, port, queue)
                     samples.gauge("queue_depth_packets", where, depth.packets)
                     samples.gauge("queue_depth_bytes", where, depth.bytes)
                     samples.gauge("queue_watermark_bytes", where, depth.bytes_max)

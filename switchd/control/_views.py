@@ -13,10 +13,11 @@ from switchd.plan import EFFECTS, PROFILES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ndpstack.switch import Depth, PortConfig
     from switchd._controller import Controller
     from switchd._events import Event
     from switchd.dataplane import PortReading
-    from switchd.plan import Change, PortPlan
+    from switchd.plan import Change
     from switchd.runtime import LivePort
 
 NOT_LOST = frozenset({"rx_invalid", "tx_invalid"})
@@ -81,8 +82,12 @@ class _PortView:
         return self.reading.counters.get(group, {}) if self.reading else {}
 
     @property
-    def plan(self) -> PortPlan:
+    def plan(self) -> PortConfig:
         return self.port.plan
+
+    @property
+    def depths(self) -> Mapping[str, Depth]:
+        return self.reading.depths if self.reading else {}
 
 
 def _ports(controller: Controller) -> Iterator[_PortView]:
@@ -132,8 +137,8 @@ def queues(controller: Controller) -> list[rows.QueueRow]:
             switch=view.switch,
             port=view.name,
             discipline=view.plan.queue.discipline,
-            packets=sum(depth.packets for depth in view.reading.depths) if view.reading else 0,
-            bytes=sum(depth.bytes for depth in view.reading.depths) if view.reading else 0,
+            packets=sum(depth.packets for depth in view.depths.values()),
+            bytes=sum(depth.bytes for depth in view.depths.values()),
             enqueued=view("queue", "enqueued_packets"),
             dequeued=view("queue", "dequeued_packets"),
             dropped=view("queue", "dropped_packets"),
@@ -152,14 +157,14 @@ def watermarks(controller: Controller) -> list[rows.WatermarkRow]:
         rows.WatermarkRow(
             switch=view.switch,
             port=view.name,
-            queue=depth.name,
+            queue=name,
             packets=depth.packets,
             bytes=depth.bytes,
             packets_max=depth.packets_max,
             bytes_max=depth.bytes_max,
         )
         for view in _ports(controller)
-        for depth in (view.reading.depths if view.reading else ())
+        for name, depth in view.depths.items()
     ]
 
 
@@ -171,7 +176,7 @@ def trim(controller: Controller) -> list[rows.TrimRow]:
             port=view.name,
             action="trim" if trims(view.plan) else "drop",
             size=view.plan.trim.size,
-            dscp=view.plan.trim.dscp,
+            dscp=trimmed_dscp(view.plan),
             location="last-hop" if view.plan.trim.last_hop else "fabric",
             trim=view("queue", "trimmed_packets"),
             trim_bytes=view("queue", "trimmed_bytes"),
@@ -184,10 +189,16 @@ def trim(controller: Controller) -> list[rows.TrimRow]:
     ]
 
 
-def trims(plan: PortPlan) -> bool:
+def trims(plan: PortConfig) -> bool:
     """Whether a port's discipline trims."""
     queues = (plan.queue, *plan.queue.children)
     return any(queue.discipline in ("ndp", "cut_payload") for queue in queues)
+
+
+def trimmed_dscp(plan: PortConfig) -> int:
+    """The code point of what a port trims; the plan of a daemon always says it."""
+    assert plan.trim.dscp is not None
+    return plan.trim.dscp
 
 
 def ecn(controller: Controller) -> list[rows.EcnRow]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from ndpstack._errors import UserError
 
 if TYPE_CHECKING:
-    from switchd.plan import BasePlan, Forwarding, PortPlan
+    from ndpstack.switch import Address, Depth, Heartbeat, PortConfig
+    from switchd.plan import BasePlan, Forwarding
 
 LinkState = Literal["up", "down", "gone", "changed", "stuck"]
 Direction = Literal["rx", "tx", "both"]
@@ -32,19 +33,6 @@ class DataPlaneError(UserError):
 
 
 @dataclass(frozen=True)
-class Depth:
-    """What one class of a port's queue holds."""
-
-    name: str
-    packets: int
-    bytes: int
-    packets_max: int
-    """Since watermarks were cleared."""
-    bytes_max: int
-    """Since watermarks were cleared."""
-
-
-@dataclass(frozen=True)
 class PortReading:
     """A port at a moment."""
 
@@ -57,7 +45,8 @@ class PortReading:
     mac: str
     mtu: int
     counters: Counters
-    depths: Sequence[Depth]
+    depths: Mapping[str, Depth]
+    """What each class of its queue holds."""
     phantom_bytes: int = 0
     """Level of its phantom queue."""
 
@@ -70,18 +59,6 @@ class SwitchReading:
     ports: Mapping[str, PortReading]
     buffers_used: int = 0
     """Packet buffers in use."""
-
-
-@dataclass(frozen=True)
-class AddressEntry:
-    """A row of the forwarding database."""
-
-    mac: str
-    vlan: int
-    to: str
-    """Port or group."""
-    static: bool
-    age_ns: int
 
 
 class Tap(Protocol):
@@ -100,18 +77,6 @@ class Tap(Protocol):
         """Stops mirroring."""
 
 
-@dataclass(frozen=True)
-class Heartbeat:
-    """What the data path's thread has done; all numbers only grow."""
-
-    rounds: int
-    busy_rounds: int
-    frames: int
-    sleeps: int
-    sleep_ns: int
-    gap_ns_max: int
-
-
 class SwitchHandle(Protocol):
     """A switch of the data path."""
 
@@ -119,16 +84,16 @@ class SwitchHandle(Protocol):
     def events_fd(self) -> int:
         """Polls readable after a port's state changed; eight bytes are to be read then."""
 
-    def add_port(self, plan: PortPlan) -> None:
+    def add_port(self, plan: PortConfig) -> None:
         """Opens a port and adds it, or raises DataPlaneError and leaves all as it was."""
 
     def remove_port(self, name: str) -> None:
         """Closes a port; what it has queued is dropped and counted."""
 
-    def set_port(self, plan: PortPlan) -> None:
+    def set_port(self, plan: PortConfig) -> None:
         """Gives a port another plan with the same opening; socket and counters stay."""
 
-    def reopen_port(self, plan: PortPlan) -> None:
+    def reopen_port(self, plan: PortConfig) -> None:
         """Closes a port's device and opens the plan's; its place, queue and counters stay.
 
         When it fails the port stays closed, and this may be called again.
@@ -143,7 +108,7 @@ class SwitchHandle(Protocol):
     def read(self) -> SwitchReading:
         """Counters, depths and states as of now."""
 
-    def addresses(self) -> Sequence[AddressEntry]:
+    def addresses(self) -> Sequence[Address]:
         """The forwarding database."""
 
     def clear_watermarks(self) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ndpstack import switch as core
 from switchd.dataplane._protocol import (
     PORT_GROUPS,
-    AddressEntry,
     DataPlaneError,
-    Depth,
     Direction,
-    Heartbeat,
     PortReading,
     SwitchReading,
     Tap,
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from switchd.config import Daemon
     from switchd.dataplane._protocol import LinkState
-    from switchd.plan import BasePlan, FaultsPlan, Opening, PortPlan, QueuePlan
+    from switchd.plan import BasePlan
 
 
 TAP_FRAMES = 8192
@@ -41,75 +39,6 @@ def _told() -> Iterator[None]:
         raise DataPlaneError(str(error)) from error
 
 
-def opening_of(plan: Opening) -> core.Opening:
-    """How a port is opened."""
-    return core.Opening(
-        backend=plan.backend,
-        device=plan.device,
-        netns=plan.netns,
-        mtu=plan.mtu,
-        rx_frames=plan.rx_frames,
-        tx_frames=plan.tx_frames,
-        listen=plan.listen,
-        xdp_mode=plan.xdp_mode,
-        zero_copy=plan.zero_copy,
-        force=plan.force,
-        queue_first=plan.queue_first,
-        queues=plan.queues,
-    )
-
-
-def queue_of(plan: QueuePlan) -> core.QueueConfig:
-    """A port's discipline."""
-    return core.QueueConfig(
-        discipline=plan.discipline,
-        settings=plan.settings,
-        children=tuple(map(queue_of, plan.children)),
-        quanta=plan.quanta,
-    )
-
-
-def faults_of(plan: FaultsPlan) -> core.FaultsConfig:
-    """Faults of a port."""
-    return core.FaultsConfig(
-        loss=plan.loss / 2**32,
-        corrupt=plan.corrupt / 2**32,
-        duplicate=plan.duplicate / 2**32,
-        reorder=plan.reorder / 2**32,
-        delay_ns=plan.delay_ns,
-        reorder_ns_max=plan.reorder_ns_max,
-    )
-
-
-def port_config(plan: PortPlan, *, enabled: bool) -> core.PortConfig:
-    """A port."""
-    phantom = plan.phantom
-    return core.PortConfig(
-        name=plan.name,
-        opening=opening_of(plan.opening),
-        queue=queue_of(plan.queue),
-        rate_bps=plan.rate_bps,
-        catch_up_ns=plan.catch_up_ns,
-        trim=core.TrimConfig(
-            size=plan.trim.size,
-            dscp=plan.trim.dscp,
-            pcp=plan.trim.pcp,
-            last_hop=plan.trim.last_hop,
-        ),
-        phantom=core.PhantomConfig(
-            rate_bps=phantom.rate_bps,
-            threshold_bytes=phantom.threshold_bytes,
-            quantum_ns=phantom.quantum_ns,
-        )
-        if phantom
-        else None,
-        faults=faults_of(plan.faults),
-        floods=plan.floods,
-        mac=plan.mac,
-        enabled=enabled,
-    )
-
-
 @dataclass(frozen=True)
 class _Described:
     """What only a slow call tells; it is asked again when the port's states changed."""
@@ -123,19 +52,8 @@ class RealSwitch:
     """A switch."""
 
     def __init__(self, base: BasePlan, worker: core.Worker) -> None:
-        config = core.SwitchConfig(
-            name=base.name,
-            packets=base.packets_max,
-            frame_bytes=base.frame_bytes_max,
-            addresses=base.addresses_max,
-            routes=base.routes_max,
-            aging_ns=base.aging_ns,
-            learning=base.forwarding == "learned",
-            wire=base.wire,
-            seed=base.seed,
-        )
         with _told():
-            self._switch = core.Switch(config)
+            self._switch = core.Switch(base)
             self._switch.start(worker)
         self._described: dict[str, _Described] = {}
         self._forwarding = Forwarding()
@@ -146,10 +64,10 @@ class RealSwitch:
         """Polls readable after a port's state changed."""
         return self._switch.events_fd
 
-    def add_port(self, plan: PortPlan) -> None:
+    def add_port(self, plan: core.PortConfig) -> None:
         """Opens a port and adds it."""
         with _told():
-            self._switch.add_port(port_config(plan, enabled=plan.enabled))
+            self._switch.add_port(plan)
 
     def remove_port(self, name: str) -> None:
         """Closes a port; what led there is forgotten with it."""
@@ -166,18 +84,18 @@ class RealSwitch:
         }
         self._forwarding = Forwarding(groups, addresses, routes)
 
-    def set_port(self, plan: PortPlan) -> None:
+    def set_port(self, plan: core.PortConfig) -> None:
         """Gives a port another plan; whether it is in use is `set_link`'s."""
         enabled = self._switch.ports()[plan.name].enabled
         with _told():
-            self._switch.set_port(port_config(plan, enabled=enabled))
+            self._switch.set_port(dataclasses.replace(plan, enabled=enabled))
         self._described.pop(plan.name, None)
 
-    def reopen_port(self, plan: PortPlan) -> None:
+    def reopen_port(self, plan: core.PortConfig) -> None:
         """Closes a port's device and opens that of the plan."""
         self._described.pop(plan.name, None)
         with _told():
-            self._switch.reopen_port(plan.name, opening_of(plan.opening))
+            self._switch.reopen_port(plan.name, plan.opening)
 
     def set_forwarding(self, forwarding: Forwarding) -> None:
         """Changes what differs from what is installed."""
@@ -201,13 +119,10 @@ class RealSwitch:
     def _set_groups(self, forwarding: Forwarding) -> None:
         known = self._switch.groups()
         for group in forwarding.groups:
-            config = core.GroupConfig(
-                name=group.name, ports=group.ports, mode=group.mode, divisor=group.divisor
-            )
             if group.name not in known:
-                self._switch.add_group(config)
+                self._switch.add_group(group)
             elif group not in self._forwarding.groups:
-                self._switch.set_group(config)
+                self._switch.set_group(group)
 
     def set_link(self, name: str, *, up: bool) -> None:
         """Takes a port out of use, or back in."""
@@ -234,10 +149,6 @@ class RealSwitch:
             described = _Described(port.changes, state, tuple(queue.classes))
             self._described[name] = described
         told = described.state
-        depths = [
-            Depth(class_, *_depth(depth))
-            for class_, depth in zip(described.classes, port.classes, strict=False)
-        ]
         return PortReading(
             state=cast("LinkState", port.state),
             reason=told.why or told.note,
@@ -245,15 +156,14 @@ class RealSwitch:
             mac=told.mac,
             mtu=port.mtu,
             counters={group: port.counters[group] for group in PORT_GROUPS},
-            depths=depths,
+            depths=dict(zip(described.classes, port.classes, strict=False)),
             phantom_bytes=port.phantom_bytes,
         )
 
-    def addresses(self) -> Sequence[AddressEntry]:
+    def addresses(self) -> Sequence[core.Address]:
         """The forwarding database."""
         with _told():
-            rows = self._switch.fdb()
-        return [AddressEntry(row.mac, row.vlan, row.to, row.static, row.age_ns) for row in rows]
+            return self._switch.fdb()
 
     def clear_watermarks(self) -> None:
         """The greatest depths are those of now."""
@@ -296,10 +206,6 @@ class _RealTap:
         self._mirror.close()
 
 
-def _depth(depth: core.Depth) -> tuple[int, int, int, int]:
-    return depth.packets, depth.bytes, depth.packets_max, depth.bytes_max
-
-
 class RealDataPlane:
     """Switches on one worker."""
 
@@ -317,12 +223,9 @@ class RealDataPlane:
         """Closes a switch."""
         self._switches.pop(name).close()
 
-    def heartbeat(self) -> Heartbeat:
+    def heartbeat(self) -> core.Heartbeat:
         """What the worker has done."""
-        beat = self._worker.heartbeat()
-        return Heartbeat(
-            beat.rounds, beat.busy_rounds, beat.frames, beat.sleeps, beat.sleep_ns, beat.gap_ns_max
-        )
+        return self._worker.heartbeat()
 
     def texts(self) -> Mapping[str, Mapping[str, str]]:
         """What each counter means."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ndpstack.paths import HostSettings, Path, Trimming
-from switchd.control._views import trims
+from switchd.control._views import trimmed_dscp, trims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,12 +62,12 @@ def _trimming(plans: Mapping[str, SwitchPlan], own: str) -> Trimming:
         return Trimming()
     wire = plans[own].base.wire
     ports = [port for plan in plans.values() for port in plan.ports.values()]
-    trimming = [port.trim for port in ports if trims(port)]
+    trimming = [port for port in ports if trims(port)]
     trimmable = wire["dscp_trimmable"]
     assert isinstance(trimmable, int)
     return Trimming(
         enabled=bool(trimming),
-        size=max((trim.size for trim in trimming), default=0),
+        size=max((port.trim.size for port in trimming), default=0),
         dscp_trimmable=trimmable,
-        dscp_trimmed=tuple(sorted({trim.dscp for trim in trimming})),
+        dscp_trimmed=tuple(sorted(set(map(trimmed_dscp, trimming)))),
     )

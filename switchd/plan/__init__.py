@@ -9,14 +9,7 @@ from switchd.plan._diff import fields as fields
 from switchd.plan._diff import port_change as port_change
 from switchd.plan._queues import PROFILES as PROFILES
 from switchd.plan._types import BasePlan as BasePlan
-from switchd.plan._types import FaultsPlan as FaultsPlan
 from switchd.plan._types import Forwarding as Forwarding
-from switchd.plan._types import GroupPlan as GroupPlan
-from switchd.plan._types import Opening as Opening
-from switchd.plan._types import PhantomPlan as PhantomPlan
 from switchd.plan._types import Plan as Plan
-from switchd.plan._types import PortPlan as PortPlan
-from switchd.plan._types import QueuePlan as QueuePlan
 from switchd.plan._types import RoutePlan as RoutePlan
 from switchd.plan._types import SwitchPlan as SwitchPlan
-from switchd.plan._types import TrimPlan as TrimPlan

@@ -5,27 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
+from ndpstack.switch import (
+    FaultsConfig,
+    GroupConfig,
+    Opening,
+    PhantomConfig,
+    PortConfig,
+    TrimConfig,
+)
 from ndpstack.toml import Place, Problems
 from ndpstack.toml.structs import apply, check_names, written
 from switchd.config import Config, ConfigError, Loaded, Port, Switch, explain
 from switchd.plan._queues import PROFILES, queue_plan
-from switchd.plan._types import (
-    BasePlan,
-    FaultsPlan,
-    Forwarding,
-    GroupPlan,
-    Opening,
-    PhantomPlan,
-    Plan,
-    PortPlan,
-    RoutePlan,
-    SwitchPlan,
-    TrimPlan,
-    Values,
-)
+from switchd.plan._types import BasePlan, Forwarding, Plan, RoutePlan, SwitchPlan
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    from collections.abc import Mapping
+
+    Values = Mapping[str, object]
 
 ETHERNET_BYTES = 14
 MTU_DEFAULT = 1500
@@ -56,19 +53,20 @@ def _switch(config: Config, name: str, problems: Problems) -> SwitchPlan:
     switch = config.switch[name]
     place = Place() / "switch" / name
     wire = _wire(switch, place / "wire")
-    ports: dict[str, PortPlan] = {}
+    ports: dict[str, PortConfig] = {}
     for port_name in switch.port:
         with problems.noted():
             place_of_port = place / "port" / port_name
             ports[port_name] = _port(config, switch, port_name, wire, place_of_port)
     base = BasePlan(
         name=name,
-        packets_max=switch.packets,
-        frame_bytes_max=switch.frame,
-        addresses_max=switch.addresses,
-        routes_max=switch.routes if switch.forwarding == "fib" else 0,
+        packets=switch.packets,
+        frame_bytes=switch.frame,
+        addresses=switch.addresses,
+        routes=switch.routes if switch.forwarding == "fib" else 0,
         aging_ns=switch.aging // 1000,
-        forwarding=switch.forwarding,
+        learning=switch.forwarding == "learned",
+        fib=switch.forwarding == "fib",
         netns=switch.netns,
         wire=wire,
         seed=switch.seed & (2**64 - 1),
@@ -78,7 +76,7 @@ def _switch(config: Config, name: str, problems: Problems) -> SwitchPlan:
 
 def _forwarding(switch: Switch) -> Forwarding:
     groups = tuple(
-        GroupPlan(name, group.mode, group.ports, group.divisor)
+        GroupConfig(name=name, ports=group.ports, mode=group.mode, divisor=group.divisor)
         for name, group in switch.group.items()
     )
     addresses = {str(entry.mac): entry.to for entry in switch.address}
@@ -97,12 +95,12 @@ def _wire(switch: Switch, place: Place) -> Values:
     return written(config, "nd_frame_config")
 
 
-def _port(config: Config, switch: Switch, name: str, wire: Values, place: Place) -> PortPlan:
+def _port(config: Config, switch: Switch, name: str, wire: Values, place: Place) -> PortConfig:
     port = switch.port[name]
     profile_name = port.profile or switch.profile
     profile = config.profile.get(profile_name) or PROFILES[profile_name]
     packet_bytes = (port.mtu or MTU_DEFAULT) + ETHERNET_BYTES + _number(wire, "framing_bytes")
-    return PortPlan(
+    return PortConfig(
         name=name,
         opening=_opening(name, port),
         queue=queue_plan(profile, port, packet_bytes, place),
@@ -140,7 +138,7 @@ def _number(values: Values, name: str) -> int:
     return value
 
 
-def _trim(switch: Switch, port: Port, wire: Values) -> TrimPlan:
+def _trim(switch: Switch, port: Port, wire: Values) -> TrimConfig:
     trim = switch.trim
     last_hop = port.role == "host"
     if trim.dscp_value == "from-tc":
@@ -150,10 +148,10 @@ def _trim(switch: Switch, port: Port, wire: Values) -> TrimPlan:
     else:
         dscp = trim.dscp_value
     pcp = None if trim.queue_index == "dynamic" else trim.queue_index
-    return TrimPlan(trim.size, dscp, pcp, last_hop)
+    return TrimConfig(size=trim.size, dscp=dscp, pcp=pcp, last_hop=last_hop)
 
 
-def _phantom(port: Port, place: Place) -> PhantomPlan | None:
+def _phantom(port: Port, place: Place) -> PhantomConfig | None:
     phantom = port.phantom
     if phantom is None:
         return None
@@ -167,22 +165,20 @@ def _phantom(port: Port, place: Place) -> PhantomPlan | None:
         (here / "threshold").fail("is above 1GiB, where the level saturates: it would never mark")
     if phantom.quantum > PHANTOM_QUANTUM_MAX_PS:
         (here / "quantum").fail("is above 1ms")
-    return PhantomPlan(rate, phantom.threshold, phantom.quantum // 1000)
+    return PhantomConfig(
+        rate_bps=rate, threshold_bytes=phantom.threshold, quantum_ns=phantom.quantum // 1000
+    )
 
 
-def _probability(value: Fraction) -> int:
-    return min(round(value * 2**32), 2**32 - 1)
-
-
-def _faults(port: Port) -> FaultsPlan:
+def _faults(port: Port) -> FaultsConfig:
     faults = port.faults
     if faults is None:
-        return FaultsPlan()
-    return FaultsPlan(
-        loss=_probability(faults.loss),
-        corrupt=_probability(faults.corrupt),
-        duplicate=_probability(faults.duplicate),
-        reorder=_probability(faults.reorder),
+        return FaultsConfig()
+    return FaultsConfig(
+        loss=float(faults.loss),
+        corrupt=float(faults.corrupt),
+        duplicate=float(faults.duplicate),
+        reorder=float(faults.reorder),
         delay_ns=faults.delay // 1000,
         reorder_ns_max=faults.reorder_max // 1000,
     )

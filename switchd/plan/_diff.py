@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from switchd.plan._types import Forwarding, Plan, PortPlan, SwitchPlan
+    from ndpstack.switch import PortConfig
+    from switchd.plan._types import Forwarding, Plan, SwitchPlan
 
 Kind = Literal["add", "remove", "change", "reopen", "rebuild", "restart"]
 
@@ -84,7 +85,7 @@ def _switch(name: str, old: SwitchPlan, new: SwitchPlan) -> Iterator[Change]:
         yield Change("change", f"forwarding {name}", changed)
 
 
-def port_change(what: str, old: PortPlan, new: PortPlan) -> Change:
+def port_change(what: str, old: PortConfig, new: PortConfig) -> Change:
     """The change from one plan of a port to another one."""
     kind: Kind = "change" if old.opening == new.opening else "reopen"
     return Change(kind, what, tuple(fields(old, new)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ndpstack._disciplines import Queue, discipline
+from ndpstack.switch import QueueConfig
 from ndpstack.toml.structs import written
 from switchd.config import Port, Profile
-from switchd.plan._types import QueuePlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ def _port_settings(name: str, port: Port, place: Place) -> dict[str, object]:
 
 def _single(
     profile: Profile, settings: Mapping[str, object], packet_bytes: int, place: Place, *, last: bool
-) -> QueuePlan:
+) -> QueueConfig:
     queue = Queue(
         discipline=profile.discipline,
         preset=profile.preset,
@@ -76,17 +76,17 @@ def _single(
     found = discipline(queue, place)
     config = found.configure(queue, packet_bytes, place, last_hop=last)
     name = profile.discipline.replace("-", "_")
-    return QueuePlan(name, written(config, found.struct))
+    return QueueConfig(discipline=name, settings=written(config, found.struct))
 
 
-def _without_trimming(plan: QueuePlan, place: Place) -> QueuePlan:
+def _without_trimming(plan: QueueConfig, place: Place) -> QueueConfig:
     """The queue that drops where an ndp queue would trim: its data queue alone."""
     if plan.discipline != "ndp":
         (place / "packet-discard-action").fail(f"{plan.discipline} does not trim anyway")
-    return QueuePlan("droptail", {"limit": plan.settings["data"]})
+    return QueueConfig(discipline="droptail", settings={"limit": plan.settings["data"]})
 
 
-def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueuePlan:
+def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueueConfig:
     """The discipline of a port.
 
     Args:
@@ -111,7 +111,7 @@ def queue_plan(profile: Profile, port: Port, packet_bytes: int, place: Place) ->
     return plan
 
 
-def _fair(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueuePlan:
+def _fair(profile: Profile, port: Port, packet_bytes: int, place: Place) -> QueueConfig:
     for key in ("buffers", "header_buffers", "ecn", "packet_discard_action"):
         if getattr(port, key) is not None:
             text = "goes with one queue; write a profile of your own for two"
@@ -124,4 +124,6 @@ def _fair(profile: Profile, port: Port, packet_bytes: int, place: Place) -> Queu
         queue_plan(profile.others, inner, packet_bytes, place / "others"),
     )
     share = FAIR_ROUND_BYTES * profile.ndp_share // 10**6
-    return QueuePlan("fair", {}, children, (share, FAIR_ROUND_BYTES - share))
+    return QueueConfig(
+        discipline="fair", children=children, quanta=(share, FAIR_ROUND_BYTES - share)
+    )

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from switchd.dataplane import DataPlane, DataPlaneError
-from switchd.plan import Change, Forwarding, Opening, Plan, PortPlan, SwitchPlan, differences
+from switchd.plan import Change, Forwarding, Plan, SwitchPlan, differences
 from switchd.runtime._ports import RETRY_SECONDS, LivePort, LiveSwitch, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ndpstack.switch import Opening, PortConfig
 
 log = logging.getLogger("switchd.apply")
 
@@ -26,7 +28,7 @@ def device_of(opening: Opening) -> Device:
     return kind, opening.netns, opening.device
 
 
-def open_port(live: LiveSwitch, plan: PortPlan, *, tolerant: bool) -> None:
+def open_port(live: LiveSwitch, plan: PortConfig, *, tolerant: bool) -> None:
     """Adds a port; where its device cannot be opened, a stand-in, or the error."""
     port = LivePort(plan, plan)
     try:
@@ -140,7 +142,9 @@ class Applier:
         port.actual = stand_in(port.plan)
         live.handle.reopen_port(port.actual)
 
-    def _occupy(self, live: LiveSwitch, port: LivePort, plan: PortPlan, *, tolerant: bool) -> None:
+    def _occupy(
+        self, live: LiveSwitch, port: LivePort, plan: PortConfig, *, tolerant: bool
+    ) -> None:
         """Opens the device of a port that has a stand-in."""
         try:
             live.handle.reopen_port(plan)
@@ -174,7 +178,7 @@ class Applier:
         del self.live[name]
         self.plane.remove_switch(name)
 
-    def _port(self, live: LiveSwitch, plan: PortPlan) -> None:
+    def _port(self, live: LiveSwitch, plan: PortConfig) -> None:
         known = live.ports.get(plan.name)
         if known is None:
             open_port(live, plan, tolerant=self.tolerant)
@@ -187,7 +191,7 @@ class Applier:
                 self._occupy(live, known, plan, tolerant=self.tolerant)
                 self._undo.append(lambda: self._leave(live, known))
 
-    def _set(self, live: LiveSwitch, plan: PortPlan) -> None:
+    def _set(self, live: LiveSwitch, plan: PortConfig) -> None:
         """Gives a port another plan; its device stays, or its stand-in."""
         port = live.ports[plan.name]
         actual = dataclasses.replace(plan, opening=port.actual.opening)

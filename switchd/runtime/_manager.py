@@ -14,8 +14,9 @@ from switchd.runtime._ports import RETRY_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ndpstack.switch import Opening
     from switchd.dataplane import DataPlane
-    from switchd.plan import Change, Forwarding, Opening, Plan
+    from switchd.plan import Change, Forwarding, Plan
     from switchd.runtime._ports import LivePort, LiveSwitch
 
 log = logging.getLogger("switchd.manager")

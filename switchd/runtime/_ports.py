@@ -8,11 +8,13 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from switchd.plan import Forwarding, Opening
+from ndpstack.switch import Opening
+from switchd.plan import Forwarding
 
 if TYPE_CHECKING:
+    from ndpstack.switch import PortConfig
     from switchd.dataplane import SwitchHandle
-    from switchd.plan import PortPlan, SwitchPlan
+    from switchd.plan import SwitchPlan
 
 RETRY_SECONDS = 1.0
 """How long after a failure a port is opened again."""
@@ -24,9 +26,9 @@ _serial = itertools.count()
 class LivePort:
     """A port as the daemon sees it."""
 
-    plan: PortPlan
+    plan: PortConfig
     """What it is to be."""
-    actual: PortPlan
+    actual: PortConfig
     """What the data path has: the plan, or a stand-in that holds its place."""
     error: str = ""
     """Why its device is not open."""
@@ -74,7 +76,7 @@ class LiveSwitch:
         return Forwarding(groups, own.addresses, {**self.kernel.routes, **own.routes})
 
 
-def stand_in(plan: PortPlan) -> PortPlan:
+def stand_in(plan: PortConfig) -> PortConfig:
     """The plan of a port that nobody is connected to.
 
     It holds the place of a port whose device is not there, so that groups keep their order and
@@ -83,15 +85,7 @@ def stand_in(plan: PortPlan) -> PortPlan:
     opening = Opening(
         backend="memory",
         device=f"@ndpstack-absent-{os.getpid()}-{next(_serial)}",
-        netns="",
         mtu=plan.opening.mtu,
-        rx_frames=0,
-        tx_frames=0,
         listen=True,
-        xdp_mode="auto",
-        zero_copy=False,
-        force=False,
-        queue_first=0,
-        queues=0,
     )
     return dataclasses.replace(plan, opening=opening)

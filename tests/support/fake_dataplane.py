@@ -8,11 +8,9 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ndpstack.switch import Depth, Heartbeat
 from switchd.dataplane import (
-    AddressEntry,
     DataPlaneError,
-    Depth,
-    Heartbeat,
     PortReading,
     SwitchReading,
 )
@@ -20,8 +18,9 @@ from switchd.dataplane import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ndpstack.switch import Address, Opening, PortConfig
     from switchd.dataplane import Direction
-    from switchd.plan import BasePlan, Forwarding, Opening, PortPlan
+    from switchd.plan import BasePlan, Forwarding
 
 TEXTS = {
     "port": {
@@ -72,7 +71,7 @@ TEXTS = {
 class FakePort:
     """A port; tests write its state and counters."""
 
-    plan: PortPlan
+    plan: PortConfig
     counters: dict[str, dict[str, int]]
     state: str = "up"
     reason: str = ""
@@ -117,14 +116,14 @@ class FakeSwitch:
         self.ports: dict[str, FakePort] = {}
         self.forwarding: Forwarding | None = None
         self.counters = zeros(("switch", "wire", "fdb"))
-        self.entries: list[AddressEntry] = []
+        self.entries: list[Address] = []
         self.taps: list[FakeTap] = []
         self.events_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
     def close(self) -> None:
         os.close(self.events_fd)
 
-    def add_port(self, plan: PortPlan) -> None:
+    def add_port(self, plan: PortConfig) -> None:
         self.plane.step(f"add {self.base.name}/{plan.name}")
         assert plan.name not in self.ports
         self.plane.take(plan.opening)
@@ -138,13 +137,13 @@ class FakeSwitch:
         if port.open:
             self.plane.give_back(port.plan.opening)
 
-    def set_port(self, plan: PortPlan) -> None:
+    def set_port(self, plan: PortConfig) -> None:
         self.plane.step(f"set {self.base.name}/{plan.name}")
         port = self.ports[plan.name]
         assert port.plan.opening == plan.opening
         port.plan = plan
 
-    def reopen_port(self, plan: PortPlan) -> None:
+    def reopen_port(self, plan: PortConfig) -> None:
         port = self.ports[plan.name]
         if port.open:
             self.plane.give_back(port.plan.opening)
@@ -178,13 +177,13 @@ class FakeSwitch:
                 mac="02:00:00:00:00:01",
                 mtu=port.plan.opening.mtu or 1500,
                 counters=copy.deepcopy(port.counters),
-                depths=[Depth("data", 1, 1500, 8, 12000)],
+                depths={"data": Depth(1, 1500, 8, 12000)},
             )
             for name, port in list(self.ports.items())
         }
         return SwitchReading(copy.deepcopy(self.counters), ports, 1)
 
-    def addresses(self) -> Sequence[AddressEntry]:
+    def addresses(self) -> Sequence[Address]:
         return self.entries
 
     def clear_watermarks(self) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from timed import check_time
 
+from ndpstack.switch import GroupConfig
 from ndpstack.testbed import why_unavailable
 from switchd._kernel import (
     Hop,
@@ -22,7 +23,7 @@ from switchd._kernel import (
     kernel_forwarding,
 )
 from switchd.config import from_table
-from switchd.plan import Forwarding, GroupPlan, RoutePlan, build_plan
+from switchd.plan import Forwarding, RoutePlan, build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +61,7 @@ def test_routes_lead_to_the_ports_of_their_interfaces() -> None:
         neighbours={Hop("eth1", "10.0.1.9"): mac, Hop("eth9", "10.0.9.1"): "02:00:00:00:00:09"},
     )
     assert kernel_forwarding(state, plan) == Forwarding(
-        groups=(GroupPlan("kernel:0", "flow", ("p1", "p2"), 1),),
+        groups=(GroupConfig(name="kernel:0", ports=("p1", "p2")),),
         addresses={mac: "p1"},
         routes={
             "10.0.1.0/24": RoutePlan("p1"),

@@ -10,9 +10,10 @@ from fake_dataplane import FakeDataPlane
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ndpstack.switch import GroupConfig
 from switchd.config import from_table
 from switchd.dataplane import DataPlaneError
-from switchd.plan import Forwarding, GroupPlan, Plan, RoutePlan, build_plan
+from switchd.plan import Forwarding, Plan, RoutePlan, build_plan
 from switchd.runtime import Manager
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def test_a_device_moves_from_one_port_to_another() -> None:
     manager.apply(plan(b={"port": {"p3": {"device": "eth1"}}}))
     assert list(plane.switches) == ["b"]
     manager.apply(plan(b={"packets": 128, "port": {"p3": {"device": "eth1"}}}))
-    assert plane.switches["b"].base.packets_max == 128
+    assert plane.switches["b"].base.packets == 128
     manager.apply(plan())
     assert not plane.open
 
@@ -241,7 +242,7 @@ def test_configured_routes_go_over_the_kernels() -> None:
     route = [{"prefix": "10.0.0.0/8", "to": "p1"}]
     manager.apply(plan(a={"forwarding": "fib", "port": ports("p1", "p2"), "route": route}))
     kernel = Forwarding(
-        groups=(GroupPlan("k0", "flow", ("p1", "p2"), 1),),
+        groups=(GroupConfig(name="k0", ports=("p1", "p2")),),
         routes={"10.0.0.0/8": RoutePlan("p2"), "10.1.0.0/16": RoutePlan("k0")},
     )
     manager.set_kernel_routes("a", kernel)

@@ -68,7 +68,8 @@ def test_ports_have_the_disciplines_of_their_tiers() -> None:
     assert (down.phantom.rate_bps, down.phantom.threshold_bytes) == (90_000_000, 5000)
     assert down.phantom.quantum_ns == 3000
     assert up.phantom is None
-    assert plan["edge0"].base.forwarding == "static"
+    base = plan["edge0"].base
+    assert (base.learning, base.fib) == (False, False)
     assert len({switch.base.seed for switch in plan.values()}) == len(plan)
 
 
