@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
-from ndpstack._units import UnitError, parse_rate, parse_size
+from ndpstack._units import UnitError, format_rate, parse_rate, parse_size
 from ndpstack.cli._exit import Exit
 from ndpstack.host import HostService, ServiceConfig, read_status
 
@@ -48,6 +48,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "interface's",
     )  # fmt: skip
     run.add_argument(
+        "--switchd", metavar="ADDRESS",
+        help="take paths, and the link's rate unless it is given, from the switchd that serves "
+        "hosts there: a path, or ADDRESS:PORT",
+    )  # fmt: skip
+    run.add_argument(
+        "--host",
+        metavar="NAME",
+        default="",
+        help="our name in switchd's configuration; default: it finds us by our addresses",
+    )
+    run.add_argument(
         "--record", metavar="FILE",
         help="record all that the core is given, payloads too, for `ndpstack replay FILE`",
     )  # fmt: skip
@@ -77,12 +88,21 @@ def _run(arguments: argparse.Namespace) -> int:
         force=arguments.force,
         cpu=arguments.cpu,
         link_rate_bps=arguments.link_rate,
+        switchd=arguments.switchd,
+        host=arguments.host,
         record=arguments.record,
         record_bytes=arguments.record_bytes,
     )
     with HostService(config) as service:
         service.serve()
     return Exit.OK
+
+
+def _told(switchd: Mapping[str, object]) -> str:
+    rate = format_rate(cast("int", switchd["link_rate_bps"]))
+    paths = len(cast("list[int]", switchd["paths"]))
+    away = "" if switchd["connected"] else "; it is away, and this is what it said last"
+    return f"{rate}, {paths} paths{away}"
 
 
 def _print(status: Mapping[str, object]) -> None:
@@ -92,6 +112,10 @@ def _print(status: Mapping[str, object]) -> None:
     print(f"service       {status['service']} (pid {status['pid']}, up {status['uptime_s']} s)")
     print(f"interface     {status['interface']}, {port['state']}, {port['mode']}{note}")
     print(f"addresses     {addresses}")
+    if status["link_rate_bps"]:
+        print(f"link          {format_rate(cast('int', status['link_rate_bps']))}")
+    if status["switchd"]:
+        print(f"switchd       {_told(cast('Mapping[str, object]', status['switchd']))}")
     print(f"applications  {status['applications']}")
     counters = cast("Mapping[str, Mapping[str, int]]", status["counters"])
     for group, values in counters.items():

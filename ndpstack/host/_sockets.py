@@ -76,13 +76,23 @@ def exchanges(stack: Stack) -> list[Row]:
     ]
 
 
+def raw_peers(stack: Stack) -> Iterator[_core.nd_stack_peer]:
+    """Hosts that the core knows, itself first; each row is valid until the next one.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    app, out = stack.dispatcher.app, ffi.new("struct nd_stack_peer[]", ROWS)
+    for index in _indices(stack, lambda at: lib.nd_app_peers(app, at, out, ROWS)):
+        yield out[index]
+
+
 def peers(stack: Stack) -> list[Row]:
     """Hosts that the core knows, itself first.
 
     Raises:
         NdpError: The core is in another process.
     """
-    app, out = stack.dispatcher.app, ffi.new("struct nd_stack_peer[]", ROWS)
     return [
         {
             "peer": _address(row.address),
@@ -90,9 +100,7 @@ def peers(stack: Stack) -> list[Row]:
             "way": WAYS[row.way],
             "idle_s": round(_seconds_since(row.used_at), 6),
         }
-        for row in (
-            out[i] for i in _indices(stack, lambda at: lib.nd_app_peers(app, at, out, ROWS))
-        )
+        for row in raw_peers(stack)
     ]
 
 
