@@ -19,8 +19,8 @@ from ndpstack.control import Client, UnreachableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CALLS = 10_000 if "NDPSTACK_TIMED" in os.environ else 1000
-QUIET_FRAMES = 5000
+CALLS = 10_000 if "NDPSTACK_TIMED" in os.environ else 500
+QUIET_FRAMES = 5000 if "NDPSTACK_TIMED" in os.environ else 500
 RESTARTS = 3
 RESTART_SECONDS_MAX = 2.0
 
