@@ -67,16 +67,19 @@ class LoopDriver:
         """
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("this socket belongs to another event loop: open one in each loop")
-        while not target.is_ready():
-            self._dispatcher.check_alive()
+        ready = False
+        while not ready:
             waiter = _Wake(self._loop, self._thread)
             target.add_waiter(waiter)
             try:
-                if target.is_ready():
+                if target.is_ready():  # Not before: another thread may make it so at any time.
                     return
+                if self._dispatcher.ended is not None:
+                    self._dispatcher.check_alive()
                 await waiter.future
             finally:
                 target.remove_waiter(waiter)
+            ready = target.is_ready()
 
 
 class _Wake:

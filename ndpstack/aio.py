@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ndpstack import _core, _homa, _ndp
 from ndpstack._address import Peer, pack
@@ -20,7 +20,7 @@ from ndpstack._loop import driver_of
 from ndpstack.errors import Closed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from typing_extensions import Buffer
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 lib = _core.lib
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
 
 class _AsyncSocket:
@@ -60,18 +59,15 @@ class _AsyncSocket:
 
     async def _next_of(self, source: Source[T]) -> T:
         """Waits until something has come, and takes it."""
-        while True:
+        while (taken := source.take()) is None:
             await self._wait(source)
-            taken = source.take()
-            if taken is not None:
-                return taken
+        return taken
 
-    async def _resolve(self, host: str | Peer) -> Peer:
+    async def _resolve(self, host: str) -> Peer:
         """The host, resolved without blocking the loop."""
-        peer = host if isinstance(host, Peer) else self.stack.known_peer(host)
+        peer = self.stack.known_peer(host)
         if peer is not None:
             return peer
-        assert isinstance(host, str)
         answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
         try:
             await self._wait(answer)
@@ -80,12 +76,6 @@ class _AsyncSocket:
             raise
         event = self._base.dispatcher.finish_ask(answer, key, host)
         return self.stack.keep_peer(host, event.peer)
-
-    async def _submit(self, send: Callable[[*Ts], int], command: tuple[*Ts]) -> None:
-        """Hands a command to the core, waiting for room: backpressure."""
-        while (code := send(*command)) < 0:
-            await self._make_room(code)
-        self._driver.flush_soon()
 
     async def _make_room(self, code: int) -> None:
         await _make_room(self._base, code)
@@ -202,18 +192,22 @@ class HomaSocket(_AsyncSocket):
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        peer = await self._resolve(address[0])
-        call, request = self._socket.prepare((peer, address[1]), data, until, priority, _Call)
+        if not isinstance(address[0], Peer):
+            address = await self._resolve(address[0]), address[1]
+        call, request = self._socket.prepare(address, data, until, priority, _Call)
         try:
-            await self._submit(call.send, request)
+            while (code := call.send(*request)) < 0:
+                await self._make_room(code)
         except BaseException:
             call.forget()
             raise
+        self._driver.flush_soon()
         try:
-            await self._wait(call)
+            await self._driver.wait(call)
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")
             raise
+        self._base.check_open()
         return call.outcome()
 
     async def recv(self) -> Rpc:
@@ -222,7 +216,11 @@ class HomaSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or not bound.
         """
-        return Rpc(self._socket, *await self._next_of(self._socket.service), self._driver)
+        service = self._socket.service
+        while (taken := service.take()) is None:
+            await self._driver.wait(service)
+            self._base.check_open()
+        return Rpc(self._socket, *taken, self._driver)
 
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -285,7 +283,8 @@ class NdpSocket(_AsyncSocket):
         Raises:
             LimitReached: The core has as many connections as it may.
         """
-        peer = await self._resolve(address[0])
+        host = address[0]
+        peer = host if isinstance(host, Peer) else await self._resolve(host)
         connection, opening = self._socket.prepare_connect((peer, address[1]), priority)
         try:
             await self._wait(opening)
@@ -306,7 +305,8 @@ class NdpSocket(_AsyncSocket):
             Reset: The connection has ended.
         """
         message = self._socket.prepare_send(data, deadline)
-        await self._submit(self._socket.connection.try_send, message)
+        while (code := self._socket.connection.try_send(*message)) < 0:
+            await self._make_room(code)
 
     async def _make_room(self, code: int) -> None:
         room = self._socket.connection.room

@@ -298,3 +298,70 @@ def test_closing_the_stack_ends_all_waits(kind: str) -> None:
             server.close()
 
     run(kind, main())
+
+
+def test_a_loop_that_is_busy_keeps_nobody_waiting(kind: str, pair: Pair) -> None:
+    """The core's own thread goes on: a long message arrives and is acknowledged meanwhile."""
+    arrived = threading.Event()
+
+    def send() -> None:
+        with ndpstack.NdpSocket(pair[1]) as client:
+            client.connect((pair[0].address, PORT))
+            client.send(bytes(1_000_000))
+            client.flush(timeout=30)
+            arrived.set()
+
+    async def main() -> None:
+        async with aio.NdpSocket(pair[0]) as listener:
+            await listener.bind(PORT)
+            await listener.listen()
+            await asyncio.sleep(0.01)  # It runs the core's rounds by now.
+            sending = threading.Thread(target=send)
+            sending.start()
+            assert arrived.wait(timeout=30)
+            sending.join(timeout=30)
+            async with await listener.accept() as server:
+                assert len(await server.recv()) == 1_000_000
+
+    run(kind, main(), patience=60)
+
+
+def test_closing_the_stack_in_another_thread_ends_all_waits(kind: str) -> None:
+    async def main() -> None:
+        with ndpstack.memory_pair() as (server_stack, client_stack):
+            server, client = aio.HomaSocket(server_stack), aio.HomaSocket(client_stack)
+            await server.bind(PORT)
+            wait = asyncio.create_task(client.request((server_stack.address, PORT), b"x"))
+            await server.recv()
+            await asyncio.gather(
+                asyncio.to_thread(client_stack.close), asyncio.to_thread(server_stack.close)
+            )
+            with pytest.raises(errors.Closed):
+                await wait
+            with pytest.raises(errors.Closed):
+                await server.recv()
+            client.close()
+            server.close()
+
+    run(kind, main())
+
+
+def test_a_loop_goes_on_alone_when_another_has_left(kind: str, pair: Pair) -> None:
+    """T33: with two, the core's own thread runs; with one, that one does."""
+
+    async def ask(count: int) -> None:
+        async with aio.HomaSocket(pair[1]) as client:
+            for i in range(count):
+                data = i.to_bytes(4)
+                assert bytes(await client.request((pair[0].address, PORT), data)) == data
+
+    async def main() -> None:
+        async with serving(pair[0]):
+            beside = asyncio.create_task(asyncio.to_thread(lambda: run(kind, ask(20))))
+            await ask(100)
+            await beside
+            before = pair[1].counters("core")["rounds_lent"]
+            await ask(100)
+            assert pair[1].counters("core")["rounds_lent"] > before
+
+    run(kind, main())

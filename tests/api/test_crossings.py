@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pytest
+from loops import LOOPS, run
 from served import PORT, served
 
 import ndpstack
+from ndpstack import aio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +23,14 @@ Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 REQUEST_CALLS_MAX = 28
 SERVED_CALLS_MAX = 54
 """Calls of Python and C functions for one request, at either end: they only ever get fewer."""
+
+AWAITED_CALLS_MAX = 62
+SERVED_AWAITED_CALLS_MAX = 62
+"""The same, awaited, in the thread of uvloop, which is not counted itself."""
+
+SLEEPS_MAX = 0.5
+"""Of the core's own thread, for one awaited request. It was woken three times before loops ran the
+rounds; now it is when a loop is not scheduled for a millisecond."""
 
 TRIES = 200
 """On a loaded machine a thread is often woken for another's event, which costs some more."""
@@ -72,6 +83,97 @@ def test_serving_takes_few_calls(pair: Pair) -> None:
         thread.join(timeout=30)
         assert not thread.is_alive()
     assert min(counts) <= SERVED_CALLS_MAX
+
+
+class Calls:
+    """Python and C functions called in this thread, its own not counted."""
+
+    def __init__(self) -> None:
+        self.since: list[int] = []
+        """From one lap to the next."""
+        self._called = 0
+
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self._called += event in {"call", "c_call"}
+
+    def lap(self) -> None:
+        """A lap ends here."""
+        self.since.append(self._called - 1)
+        self._called = 0
+
+    def __enter__(self) -> Self:
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+
+def test_an_awaited_request_takes_few_calls(pair: Pair) -> None:
+    async def main() -> int:
+        async with aio.HomaSocket(pair[1]) as client:
+            server = (pair[1].peer(pair[0].address), PORT)
+            with Calls() as calls:
+                for _ in range(TRIES):
+                    await client.request(server, b"x", timeout=30)
+                    calls.lap()
+        return min(calls.since)
+
+    with served(pair[0]):
+        assert run("uvloop", main()) <= AWAITED_CALLS_MAX
+
+
+def test_serving_in_a_loop_takes_few_calls(pair: Pair) -> None:
+    def ask() -> None:
+        with ndpstack.HomaSocket(pair[1]) as client:
+            for _ in range(TRIES):
+                client.request((pair[0].address, PORT), b"x", timeout=30)
+
+    async def main() -> int:
+        async with aio.HomaSocket(pair[0]) as server:
+            await server.bind(PORT)
+            asking = asyncio.create_task(asyncio.to_thread(ask))
+            with Calls() as calls:
+                for _ in range(TRIES):
+                    rpc = await server.recv()
+                    await rpc.reply(rpc.data)
+                    del rpc
+                    calls.lap()
+            await asking
+        return min(calls.since)
+
+    assert run("uvloop", main()) <= SERVED_AWAITED_CALLS_MAX
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_loop_runs_the_rounds_of_its_core(kind: str, pair: Pair) -> None:
+    """T19: a packet wakes the loop and no thread beside it, as long as the loop is scheduled."""
+
+    async def sleeps_of(client: aio.HomaSocket) -> float:
+        before = pair[1].counters("core")
+        for _ in range(TRIES):
+            await client.request((pair[0].address, PORT), b"x", timeout=30)
+        after = pair[1].counters("core")
+        assert after["rounds_lent"] > before["rounds_lent"]
+        return (after["sleeps"] - before["sleeps"]) / TRIES
+
+    async def main() -> bool:
+        async with aio.HomaSocket(pair[0]) as server, aio.HomaSocket(pair[1]) as client:
+            await server.bind(PORT)
+            serving = asyncio.create_task(serve(server))
+            few = False
+            for _ in range(20):  # On a loaded machine a loop often comes late.
+                few = few or await sleeps_of(client) <= SLEEPS_MAX
+            server.close()
+            await serving
+        return few
+
+    async def serve(server: aio.HomaSocket) -> None:
+        async for rpc in server:
+            await rpc.reply(rpc.data)
+            del rpc
+
+    assert run(kind, main())
 
 
 @pytest.mark.parametrize("size", [100_000, 1_000_000])
