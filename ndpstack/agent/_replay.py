@@ -73,6 +73,8 @@ class Replay:
         unknown = [name for name in file.scenario.transport if name not in SPEAKERS]
         if unknown:
             raise UserError(f"{unknown[0]!r} is simulated only; use --on sim")
+        if file.scenario.probes.capture is not None:
+            raise UserError("`probes.capture` is simulated only; use --on sim, or leave it out")
         self.file = file
         self.world = world
         self.kernel_tcp = kernel_tcp

@@ -123,6 +123,15 @@ def test_a_capture_lies_in_the_output_folder(tmp_path: Path) -> None:
     assert len(packets) > arrived > 0
 
 
+def test_a_capture_of_real_links_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "eight.toml"
+    path.write_text(SCENARIO + CAPTURE)
+    assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
+    assert "`probes.capture` is simulated only" in capsys.readouterr().err
+
+
 def test_the_report_stands_alone_and_repeats(scenario: str, tmp_path: Path) -> None:
     texts = []
     for name in ("a", "b"):
