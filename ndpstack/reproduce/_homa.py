@@ -126,11 +126,11 @@ EXPERIMENTS = (
         False,
         100,
     ),
-    Experiment("E-H06", "NDP with long messages, W5", "Homa §5.2", ndp_long_messages, False, 900),
+    Experiment("E-H06", "NDP with long messages, W5", "Homa §5.2", ndp_long_messages, False, 220),
     Experiment(
         "E-H07", "what delays the tail of short messages", "Homa F14", tail_causes, True, 80
     ),
-    Experiment("E-H08", "highest load by workload", "Homa F15", sustained, True, 400),
+    Experiment("E-H08", "highest load by workload", "Homa F15", sustained, True, 500),
     Experiment(
         "E-H09",
         "overcommitment and load, W4",

@@ -19,7 +19,7 @@ MOST = 0.95
 """Of the links, asked for to see what is carried at most."""
 
 
-OVERLOADED_MS = {"w3": 60, "w4": 240}
+OVERLOADED_MS = {"w3": 60, "w4": 240, "w5": 640}
 
 
 def overloaded(name: str) -> Load:

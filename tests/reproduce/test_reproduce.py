@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +18,6 @@ from ndpstack.reproduce._experiment import Experiment
 from ndpstack.reproduce._homa_runs import LOADS, UNLIMITED, Load, Slowdowns, balanced_cutoffs
 from ndpstack.reproduce._homa_slowdown import _deciles, _ranges
 from ndpstack.reproduce._published import HOMA_NAMES, SizeBin, columns, homa_slowdown
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -138,6 +135,19 @@ WANTED = [
 @pytest.mark.parametrize("identifier", WANTED)
 def test_every_entry_runs_by_its_id(identifier: str) -> None:
     assert identifier in find(identifier).ids
+
+
+@pytest.mark.parametrize("identifier", WANTED)
+def test_every_entry_is_on_the_page(identifier: str) -> None:
+    """A table of its own or a row of another, and no miss without its reason."""
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+    title = find(identifier).id
+    _, found, rest = page.partition(f"### {title}: ")
+    assert found
+    section = rest.partition("\n### ")[0]
+    assert "| number | paper | band | ours | verdict |" in section
+    assert "| MISS |" not in section
+    assert section.count("| explained |") == 0 or "\n- *" in section
 
 
 def test_no_entry_is_answered_twice() -> None:
