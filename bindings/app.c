@@ -7,59 +7,51 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define LATER_MAX 32u  /* below the messages that a connection may leave unreleased */
 #define SLOT_BYTES 64u /* send buffers begin at multiples of it */
 #define SLOTS_MAX ((UINT64_C(1) << (64 - ND_APP_KEY_BITS)) - 1)
 
 /* ---- opening and closing ---- */
 
-static struct nd_app *make_app(struct nd_stack *stack, struct nd_error *error)
+static int begin(struct nd_app *app, struct nd_stack *stack, struct nd_error *error)
 {
-	struct nd_app *app;
-
 	if (!stack)
-		return NULL;
-	app = calloc(1, sizeof(*app));
-	if (!app) {
-		nd_error_set(error, -ENOMEM, "stack: no memory");
-		nd_stack_close(stack);
-		return NULL;
-	}
+		return error->code;
 	nd_stack_memory(stack, &app->memory);
 	if (app->memory.bytes / SLOT_BYTES >= SLOTS_MAX) {
-		nd_error_set(error, -EINVAL,
-			     "stack: send_bytes and receive_bytes are %zu together, the most is "
-			     "%llu",
-			     app->memory.bytes, (unsigned long long)(SLOTS_MAX * SLOT_BYTES));
 		nd_stack_close(stack);
-		free(app);
-		return NULL;
+		return nd_error_set(error, -EINVAL,
+				    "stack: send_bytes and receive_bytes are %zu together, the "
+				    "most is %llu",
+				    app->memory.bytes,
+				    (unsigned long long)(SLOTS_MAX * SLOT_BYTES));
 	}
 	app->stack = stack;
 	pthread_mutex_init(&app->mutex, NULL);
-	return app;
+	return 0;
 }
 
-struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error)
+int nd_app_open(struct nd_app *app, const struct nd_stack_config *config, struct nd_error *error)
 {
-	return make_app(nd_stack_open(config, error), error);
+	return begin(app, nd_stack_open(config, error), error);
 }
 
-struct nd_app *nd_app_attach(const char *service, struct nd_error *error)
+int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *error)
 {
-	return make_app(nd_stack_attach(service, error), error);
+	return begin(app, nd_stack_attach(service, error), error);
 }
 
-struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error)
+int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *error)
 {
 	struct nd_stack *stack = NULL;
 
-	pthread_mutex_lock(&app->mutex);
-	if (app->stack)
-		stack = nd_stack_share(app->stack, error);
+	pthread_mutex_lock(&other->mutex);
+	if (other->stack)
+		stack = nd_stack_share(other->stack, error);
 	else
 		nd_error_set(error, -EBADF, "stack: it is closed");
-	pthread_mutex_unlock(&app->mutex);
-	return make_app(stack, error);
+	pthread_mutex_unlock(&other->mutex);
+	return begin(app, stack, error);
 }
 
 static void unmap_if_unused(struct nd_app *app)
@@ -79,21 +71,25 @@ void nd_app_close(struct nd_app *app)
 		nd_stack_keep_memory(app->stack);
 		nd_stack_close(app->stack);
 		app->stack = NULL;
+		app->held -= app->took;
+		app->took = false;
 		unmap_if_unused(app);
 	}
 	pthread_mutex_unlock(&app->mutex);
 }
 
-void nd_app_free(struct nd_app *app)
+void nd_app_end(struct nd_app *app)
 {
 	if (app->foreign)
 		return; /* the child of a fork: its copy is small, and its locks may be held */
 	nd_app_close(app);
+	pthread_mutex_lock(&app->mutex);
 	app->held = 0;
 	unmap_if_unused(app);
-	pthread_mutex_destroy(&app->mutex);
 	free(app->waiting);
-	free(app);
+	app->waiting = NULL;
+	app->waiting_count = app->waiting_done = app->waiting_room = 0;
+	pthread_mutex_unlock(&app->mutex);
 }
 
 void nd_app_disown(struct nd_app *app)
@@ -289,8 +285,8 @@ static void release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t 
 	if (app->foreign)
 		return;
 	pthread_mutex_lock(&app->mutex);
-	nd_assert(app->held > 0);
-	app->held--;
+	nd_assert(app->held > 0 || !app->memory.base);
+	app->held -= app->held > 0;
 	/* Out of memory for the list: the core keeps the message until the handle is closed. */
 	if (!app->stack)
 		unmap_if_unused(app);
@@ -309,7 +305,7 @@ void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t 
 
 void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
 {
-	release(app, protocol, id, message, ND_APP_LATER_MAX);
+	release(app, protocol, id, message, LATER_MAX);
 }
 
 uint32_t nd_app_held(struct nd_app *app)
@@ -319,7 +315,7 @@ uint32_t nd_app_held(struct nd_app *app)
 	if (app->foreign)
 		return 0;
 	pthread_mutex_lock(&app->mutex);
-	held = app->held;
+	held = app->held - __atomic_load_n(&app->took, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&app->mutex);
 	return held;
 }

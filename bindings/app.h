@@ -7,9 +7,9 @@
  * received messages mapped until the last of them is given back, also after the handle is closed.
  *
  * DESIGN NOTES
- * 1. Everything but nd_app_events(), nd_app_batch(), nd_app_request(), nd_app_poll() and
- *    nd_app_arm() may be called from any thread. Those have one caller at a time, the same buffer for events, and
- *    nd_app_close() must not run beside them: the caller sees to it.
+ * 1. Everything but nd_app_events(), nd_app_batch(), nd_app_request(), nd_app_take(), nd_app_drop(),
+ *    nd_app_poll() and nd_app_arm() may be called from any thread. Those have one caller at a time,
+ *    the same buffer for events, and nd_app_close() must not run beside them: the caller sees to it.
  * 2. A command's key comes back in the low bits of the event's cookie. The bits above name the
  *    send buffer, so that no table is needed to find it.
  * 3. Commands without payload never fail for want of room: they wait in a list and go out before
@@ -17,6 +17,12 @@
  *    held, RPCs and connections.
  * 4. After a fork the child calls nd_app_disown(): its copy of the handle then refuses everything,
  *    because the rings are shared with the parent.
+ * 5. The caller's memory is the handle. Where Python finds a handle and what was received with it
+ *    unreachable together, it finalises them in any order; so a handle that has ended still takes
+ *    every call, and its memory goes with the last that refers to it.
+ * 6. A signal handler may raise in Python right after any call, whose result is then lost. So what
+ *    a call took belongs to the handle until the caller confirms it by its count of batches: an
+ *    unconfirmed batch comes again, and only a confirmed message is given back.
  */
 #ifndef ND_BINDINGS_APP_H
 #define ND_BINDINGS_APP_H
@@ -26,6 +32,7 @@
 #include <pthread.h>
 
 #define ND_APP_KEY_BITS 40
+#define ND_APP_KEY_OWN (UINT64_C(1) << (ND_APP_KEY_BITS - 1)) /* in keys of nd_app_request() */
 #define ND_APP_COPY_BYTES 4096 /* messages up to it are copied: cheaper than a lease */
 #define ND_APP_LATER_MAX 32 /* below the messages that a connection may leave unreleased */
 
@@ -35,6 +42,7 @@ struct nd_app_waiting {
 	uint8_t protocol;
 };
 
+/* All zero: closed. */
 struct nd_app {
 	struct nd_stack *stack;        /* NULL: closed */
 	struct nd_stack_memory memory; /* still mapped while messages are held */
@@ -43,6 +51,9 @@ struct nd_app {
 	bool foreign;                  /* copied by a fork */
 	bool driven;                   /* one event loop runs the rounds that it may */
 	bool watching;                 /* ... and is woken for them */
+	bool took;                     /* the message of nd_app_take() waits to be confirmed: */
+	struct nd_event taken;
+	uint64_t requests;             /* sent by nd_app_request() */
 	uint32_t batches;              /* of events taken, and how many were in the last */
 	int last_count;
 	uint32_t kept;                 /* events in the buffer that were not worth a batch */
@@ -50,16 +61,16 @@ struct nd_app {
 	uint32_t waiting_count, waiting_done, waiting_room;
 };
 
-/* NULL on failure; error says why and what to do. */
-struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
-struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error);
-struct nd_app *nd_app_attach(const char *service, struct nd_error *error);
+/* 0, or error says why and what to do. app is all zero. */
+int nd_app_open(struct nd_app *app, const struct nd_stack_config *config, struct nd_error *error);
+int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *error);
+int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *error);
 
 /* Lets go of the stack. Messages that are held stay readable. Idempotent. */
 void nd_app_close(struct nd_app *app);
 
-/* Closes it if need be, and frees it; nobody may have a message of it any more. */
-void nd_app_free(struct nd_app *app);
+/* Closes it if need be, and lets go of what is held; whoever gives that back later does no harm. */
+void nd_app_end(struct nd_app *app);
 
 void nd_app_disown(struct nd_app *app);
 
@@ -109,6 +120,13 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
 
+#define ND_APP_DROPPED 255 /* kind of an event whose message was given back */
+
+/* Gives back the message of an event of the last batch, if it has one; once, however often called. */
+void nd_app_drop(struct nd_app *app, struct nd_event *event);
+
+#define ND_APP_SLICE (50 * ND_MSEC) /* longest time here without a look at signals */
+
 /* What became of a request, also for a caller that was interrupted before it saw a result. */
 enum nd_app_reply_state {
 	ND_APP_UNSENT,   /* the core never got it */
@@ -118,17 +136,40 @@ enum nd_app_reply_state {
 
 struct nd_app_reply {
 	uint32_t state; /* enum nd_app_reply_state */
-	uint32_t bytes;
+	int32_t count;  /* SENT: of the batch that came instead, or as of nd_app_batch() */
+	uint64_t key;   /* of the request */
 	uint8_t data[ND_APP_COPY_BYTES];
 };
 
 /*
- * Sends a Homa request and waits as nd_app_batch() does. A short reply that is all there is comes
- * in reply, and the result is 0; otherwise the result is as of nd_app_send() or nd_app_batch().
+ * Sends a Homa request that its peer is to answer until then, in seconds on the monotonic clock or
+ * infinity, and waits as nd_app_batch() does, for a slice at most. The length of a short reply that is all that
+ * came; it is in reply. -EINPROGRESS: it was sent, and reply says what came. Otherwise as of
+ * nd_app_send().
  */
-int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
-		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
-		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
+int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port,
+		   double until, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, uint32_t batches, struct nd_app_reply *reply);
+
+/* A short message that was all that came, but for word of some that were sent before. */
+struct nd_app_message {
+	int32_t count;    /* as of nd_app_batch() */
+	uint32_t peer;
+	uint64_t id;      /* of the RPC or connection */
+	uint64_t message; /* NDP: its number */
+	uint64_t sent;    /* Homa: id of the RPC whose reply arrived, or 0; NDP: how many arrived */
+	uint8_t data[ND_APP_COPY_BYTES];
+};
+
+/*
+ * Waits until then, as above, but for a slice at most, for a request to a port (Homa) or a message
+ * of a connection (NDP). Its length if it is short and all that came; once the
+ * batch is confirmed, it is given back. -EAGAIN: message has the count of the batch that came.
+ * alone: nobody else waits, so that word of what was sent before may come along with the message.
+ */
+int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
+		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
+		struct nd_app_message *message);
 
 /*
  * For event loops that block on nd_app_descriptor(): sends, takes a batch without waiting, and sees

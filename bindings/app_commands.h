@@ -23,4 +23,10 @@ bool nd_app_only_opened(const struct nd_event *events, int count);
 /* Counts a batch that is going to be handed out; returns the count of its events. */
 int nd_app_end_batch(struct nd_app *app, int count);
 
+/*
+ * What nd_app_take() brought is given back if its batch was confirmed; if not, it is handed out
+ * with that batch. True when there is none to come again.
+ */
+bool nd_app_confirm(struct nd_app *app, uint32_t batches);
+
 #endif

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The event side of a handle: batches of events, and a request with its reply. */
+/* The event side of a handle: batches of events, and the two waits that bring one short message. */
 #include "app_commands.h"
+
+#include "host/core.h"
 
 #include <errno.h>
 #include <string.h>
+
+#define UNTIL_MAX 1e10 /* seconds on the clock; later is never */
+
+/* True for events of which nobody who waits wants to hear at once. */
+typedef bool nd_app_quiet(const struct nd_event *event, uint64_t subject);
+
+/* ---- batches ---- */
 
 /* True for the event after which a buffer is not looked at any more. */
 static bool ends_payload(const struct nd_event *event)
@@ -13,6 +22,12 @@ static bool ends_payload(const struct nd_event *event)
 	       (event->kind == ND_EVENT_OPENED && event->protocol == ND_PROTO_OTHER);
 }
 
+static bool brings_message(const struct nd_event *event)
+{
+	return event->kind == ND_EVENT_MESSAGE || event->kind == ND_EVENT_REQUEST ||
+	       event->kind == ND_EVENT_RESPONSE;
+}
+
 static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
 {
 	pthread_mutex_lock(&app->mutex);
@@ -20,51 +35,64 @@ static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
 		if (ends_payload(&events[i]))
 			nd_app_free_buffer(app, events[i].cookie);
 		events[i].cookie &= ND_APP_KEY_MASK;
-		app->held += events[i].kind == ND_EVENT_MESSAGE ||
-			     events[i].kind == ND_EVENT_REQUEST ||
-			     events[i].kind == ND_EVENT_RESPONSE;
+		app->held += brings_message(&events[i]);
 	}
 	nd_app_flush(app);
 	pthread_mutex_unlock(&app->mutex);
 }
 
-bool nd_app_only_opened(const struct nd_event *events, int count)
+/* Word that a request was taken. */
+static bool is_opened(const struct nd_event *event, uint64_t subject)
+{
+	(void)subject;
+	return event->kind == ND_EVENT_OPENED && event->protocol == ND_PROTO_HOMA && event->id;
+}
+
+static bool all_quiet(const struct nd_event *events, int count, nd_app_quiet *quiet,
+		      uint64_t subject)
 {
 	for (int i = 0; i < count; i++)
-		if (events[i].kind != ND_EVENT_OPENED || events[i].protocol != ND_PROTO_HOMA ||
-		    !events[i].id)
+		if (!quiet(&events[i], subject))
 			return false;
 	return true;
+}
+
+/* Takes what there is; the count or -errno. */
+static int take_now(struct nd_app *app, struct nd_event *out, uint32_t limit)
+{
+	int count = nd_stack_events(app->stack, out, limit);
+
+	if (count >= 0)
+		settle(app, out, (uint32_t)count);
+	return count;
+}
+
+/* The same behind those that the last poll kept, which count too. */
+static int take_behind(struct nd_app *app, struct nd_event *out, uint32_t limit)
+{
+	int kept = (int)app->kept, count;
+
+	app->kept = 0;
+	count = take_now(app, out + kept, limit - (uint32_t)kept);
+	return count < 0 && !kept ? count : kept + (count > 0 ? count : 0);
 }
 
 /* Waits, and takes events behind the count that there are; the new count or -errno. */
 static int wait_for_more(struct nd_app *app, struct nd_event *out, int count, uint32_t limit,
 			 nd_ns timeout)
 {
-	int code;
+	int code = nd_stack_wait(app->stack, timeout);
 
-	pthread_mutex_lock(&app->mutex);
-	nd_app_flush(app);
-	pthread_mutex_unlock(&app->mutex);
-	code = nd_stack_wait(app->stack, timeout);
 	if (code == 1)
-		code = nd_stack_events(app->stack, out + count, limit - (uint32_t)count);
+		code = take_now(app, out + count, limit - (uint32_t)count);
 	if (code < 0 && count == 0)
 		return code;
 	return count + (code > 0 ? code : 0);
 }
 
-/* Takes events behind those that the last poll kept, which count too. */
-static int take_behind(struct nd_app *app, struct nd_event *out, uint32_t limit)
-{
-	int kept = (int)app->kept, count;
-
-	app->kept = 0;
-	count = nd_stack_events(app->stack, out + kept, limit - (uint32_t)kept);
-	return count < 0 && !kept ? count : kept + (count > 0 ? count : 0);
-}
-
-int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
+/* As nd_app_events(), for somebody to whom some events are worth no end of the wait. */
+static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
+		       nd_app_quiet *quiet, uint64_t subject)
 {
 	int count;
 
@@ -73,11 +101,25 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 	if (!app->stack)
 		return -EBADF;
 	count = take_behind(app, out, limit);
-	if (timeout && count >= 0 && (uint32_t)count < limit && nd_app_only_opened(out, count))
+	if (timeout && count >= 0 && (uint32_t)count < limit &&
+	    all_quiet(out, count, quiet, subject))
 		count = wait_for_more(app, out, count, limit, timeout);
-	if (count >= 0)
-		settle(app, out, (uint32_t)count);
 	return count;
+}
+
+bool nd_app_only_opened(const struct nd_event *events, int count)
+{
+	return all_quiet(events, count, is_opened, 0);
+}
+
+int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
+{
+	return take_events(app, out, limit, timeout, is_opened, 0);
+}
+
+static void set_took(struct nd_app *app, bool took)
+{
+	__atomic_store_n(&app->took, took, __ATOMIC_RELAXED);
 }
 
 int nd_app_end_batch(struct nd_app *app, int count)
@@ -89,12 +131,53 @@ int nd_app_end_batch(struct nd_app *app, int count)
 	return count;
 }
 
+bool nd_app_confirm(struct nd_app *app, uint32_t batches)
+{
+	bool confirmed = batches == app->batches;
+
+	if (app->took) {
+		set_took(app, false);
+		if (confirmed)
+			nd_app_release_later(app, app->taken.protocol, app->taken.id,
+					     app->taken.message);
+	}
+	return confirmed;
+}
+
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches)
 {
-	if (batches != app->batches)
+	if (!nd_app_confirm(app, batches))
 		return app->last_count;
 	return nd_app_end_batch(app, nd_app_events(app, out, limit, timeout));
+}
+
+void nd_app_drop(struct nd_app *app, struct nd_event *event)
+{
+	if (!brings_message(event))
+		return;
+	nd_app_release(app, event->protocol, event->id, event->message);
+	event->kind = ND_APP_DROPPED;
+}
+
+/* ---- one short message ---- */
+
+static nd_ns deadline_of(double until)
+{
+	if (!(until < UNTIL_MAX))
+		return ND_NEVER;
+	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 0;
+}
+
+/* How long to wait at once for what may come until then. */
+static nd_ns slice_of(nd_ns deadline)
+{
+	nd_ns now;
+
+	if (deadline == ND_NEVER)
+		return ND_APP_SLICE;
+	now = nd_core_now();
+	return deadline > now ? nd_min_u64(deadline - now, ND_APP_SLICE) : 0;
 }
 
 /* The short reply to a request if that is all there is, apart from word that it was taken. */
@@ -104,7 +187,7 @@ static const struct nd_event *only_reply(const struct nd_event *events, int coun
 
 	if (count < 1 || count > 2)
 		return NULL;
-	if (count == 2 && (events[0].cookie != key || !nd_app_only_opened(events, 1)))
+	if (count == 2 && (events[0].cookie != key || !is_opened(&events[0], 0)))
 		return NULL;
 	last = &events[count - 1];
 	return last->kind == ND_EVENT_RESPONSE && last->cookie == key &&
@@ -113,29 +196,90 @@ static const struct nd_event *only_reply(const struct nd_event *events, int coun
 		       NULL;
 }
 
-int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
-		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
-		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply)
+static int copy_out(uint8_t *data, const struct nd_event *event)
 {
+	if (event->bytes)
+		memcpy(data, event->payload, event->bytes);
+	return (int)event->bytes;
+}
+
+int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port,
+		   double until, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, uint32_t batches, struct nd_app_reply *reply)
+{
+	nd_ns deadline = deadline_of(until);
+	const struct nd_event *event;
+	int code;
+
+	reply->state = ND_APP_UNSENT;
+	reply->key = ND_APP_KEY_OWN | ++app->requests;
+	code = nd_app_send(app, ND_PROTO_HOMA, ND_COMMAND_REQUEST, priority, peer, port, 0,
+			   reply->key, deadline, data, bytes);
+	if (code < 0)
+		return code;
+	reply->state = ND_APP_SENT;
+	reply->count = app->last_count;
+	if (!nd_app_confirm(app, batches))
+		return -EINPROGRESS;
+	reply->count = nd_app_events(app, out, limit, slice_of(deadline));
+	event = only_reply(out, reply->count, reply->key);
+	if (!event) {
+		nd_app_end_batch(app, reply->count);
+		return -EINPROGRESS;
+	}
+	code = copy_out(reply->data, event);
+	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
+	reply->state = ND_APP_ANSWERED;
+	return code;
+}
+
+/* Word that a reply arrived. */
+static bool is_replied(const struct nd_event *event, uint64_t subject)
+{
+	(void)subject;
+	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_HOMA;
+}
+
+/* Word that a message of this connection arrived. */
+static bool is_sent(const struct nd_event *event, uint64_t subject)
+{
+	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_NDP &&
+	       event->id == subject;
+}
+
+static bool is_wanted(const struct nd_event *event, uint8_t protocol, uint64_t subject)
+{
+	if (event->protocol != protocol || event->bytes > ND_APP_COPY_BYTES)
+		return false;
+	return protocol == ND_PROTO_NDP ? event->kind == ND_EVENT_MESSAGE && event->id == subject :
+					  event->kind == ND_EVENT_REQUEST && event->port == subject;
+}
+
+int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
+		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
+		struct nd_app_message *message)
+{
+	nd_app_quiet *quiet = protocol == ND_PROTO_NDP ? is_sent : is_replied;
+	nd_ns timeout = slice_of(deadline_of(until));
 	const struct nd_event *event;
 	int count;
 
-	reply->state = ND_APP_UNSENT;
-	count = nd_app_send(app, ND_PROTO_HOMA, ND_COMMAND_REQUEST, priority, peer, port, 0, key,
-			    deadline, data, bytes);
-	if (count < 0)
-		return count;
-	reply->state = ND_APP_SENT;
-	if (batches != app->batches)
-		return app->last_count;
-	count = nd_app_events(app, out, limit, timeout);
-	event = only_reply(out, count, key);
-	if (!event)
-		return nd_app_end_batch(app, count);
-	if (event->bytes)
-		memcpy(reply->data, event->payload, event->bytes);
-	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
-	reply->bytes = event->bytes;
-	reply->state = ND_APP_ANSWERED;
-	return 0;
+	message->count = app->last_count;
+	if (!nd_app_confirm(app, batches))
+		return -EAGAIN;
+	count = take_events(app, out, limit, timeout, alone ? quiet : is_opened, subject);
+	message->count = nd_app_end_batch(app, count);
+	if (count < 1)
+		return -EAGAIN;
+	event = &out[count - 1];
+	if (!is_wanted(event, protocol, subject) || !all_quiet(out, count - 1, quiet, subject) ||
+	    (protocol == ND_PROTO_HOMA && count > 2))
+		return -EAGAIN;
+	set_took(app, true);
+	app->taken = *event;
+	message->peer = event->peer;
+	message->id = event->id;
+	message->message = event->message;
+	message->sent = protocol == ND_PROTO_NDP ? (uint64_t)count - 1 : count > 1 ? out[0].id : 0;
+	return copy_out(message->data, event);
 }

@@ -50,7 +50,7 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 		return -ECHILD;
 	if (!app->stack)
 		return -EBADF;
-	if (batches != app->batches)
+	if (!nd_app_confirm(app, batches))
 		return app->last_count;
 	run_rounds(app, woken);
 	while (woken || !nd_stack_arm(app->stack)) {

@@ -120,12 +120,14 @@ int nd_replay_capture(struct nd_replay *replay, const char *path, struct nd_erro
 const struct nd_replay_result *nd_replay_result(const struct nd_replay *replay);
 void nd_replay_close(struct nd_replay *replay);
 
-struct nd_app;
-struct nd_app *nd_app_open(const struct nd_stack_config *config, struct nd_error *error);
-struct nd_app *nd_app_share(struct nd_app *app, struct nd_error *error);
-struct nd_app *nd_app_attach(const char *service, struct nd_error *error);
+struct nd_app {
+	...;
+};
+int nd_app_open(struct nd_app *app, const struct nd_stack_config *config, struct nd_error *error);
+int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *error);
+int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *error);
 void nd_app_close(struct nd_app *app);
-void nd_app_free(struct nd_app *app);
+void nd_app_end(struct nd_app *app);
 void nd_app_disown(struct nd_app *app);
 uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
@@ -143,19 +145,36 @@ void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uin
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
+void nd_app_drop(struct nd_app *app, struct nd_event *event);
 enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
 #define ND_APP_KEY_BITS ...
 #define ND_APP_COPY_BYTES ...
+#define ND_APP_DROPPED ...
+#define ND_APP_SLICE ...
 
 struct nd_app_reply {
 	uint32_t state;
-	uint32_t bytes;
+	int32_t count;
+	uint64_t key;
 	uint8_t data[...];
 };
 
-int nd_app_request(struct nd_app *app, uint64_t key, uint8_t priority, uint32_t peer, uint16_t port,
-		   nd_ns deadline, const char *data, uint32_t bytes, struct nd_event *out,
-		   uint32_t limit, nd_ns timeout, uint32_t batches, struct nd_app_reply *reply);
+int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port,
+		   double until, const char *data, uint32_t bytes, struct nd_event *out,
+		   uint32_t limit, uint32_t batches, struct nd_app_reply *reply);
+
+struct nd_app_message {
+	int32_t count;
+	uint32_t peer;
+	uint64_t id;
+	uint64_t message;
+	uint64_t sent;
+	uint8_t data[...];
+};
+
+int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
+		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
+		struct nd_app_message *message);
 bool nd_app_arm(struct nd_app *app);
 int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
 		bool woken);

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from ndpstack._address import Peer as Peer
     from ndpstack._homa import Call as Call
     from ndpstack._homa import HomaSocket as HomaSocket
-    from ndpstack._homa import Rpc as Rpc
     from ndpstack._ndp import NdpSocket as NdpSocket
+    from ndpstack._served import Rpc as Rpc
     from ndpstack._stack import Backend as Backend
     from ndpstack._stack import PortState as PortState
     from ndpstack._stack import Stack as Stack
@@ -28,7 +28,7 @@ _HOMES = {
     "NdpSocket": "ndpstack._ndp",
     "Peer": "ndpstack._address",
     "PortState": "ndpstack._stack",
-    "Rpc": "ndpstack._homa",
+    "Rpc": "ndpstack._served",
     "Stack": "ndpstack._stack",
     "StackConfig": "ndpstack._stack",
     "memory_pair": "ndpstack._stack",

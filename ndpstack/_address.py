@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 from ndpstack.errors import NdpError
 
@@ -54,6 +54,7 @@ def check_port(port: int) -> int:
     return port
 
 
+@final
 class Peer:
     """Another host, resolved once: what `Stack.peer` returns and every call takes as an address."""
 

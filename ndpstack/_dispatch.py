@@ -13,7 +13,8 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, Protocol
+from math import inf
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ndpstack import _core
 from ndpstack._address import unpack
@@ -24,11 +25,11 @@ from ndpstack._event import (
     HOMA,
     NDP,
     OPENED,
-    RECEIVED,
     REQUEST,
     Event,
     events_in,
 )
+from ndpstack._target import Accepting, Answer, Keyed, Loop, Target
 from ndpstack._waitable import Never, Release, Waitable
 from ndpstack.errors import make_error
 
@@ -38,15 +39,12 @@ if TYPE_CHECKING:
     Message = bytes | _core.Pointer[bytes]
     """Data as the core takes them."""
 
-    RequestCommand = tuple[int, int, int, int, Message, int]
-    """Priority, peer, port, deadline, data and their length."""
-
 lib, ffi = _core.lib, _core.ffi
 
 BATCH: Final = 128
 """Events taken in one crossing."""
 
-SLICE_NS: Final = 50_000_000
+SLICE_NS: Final = lib.ND_APP_SLICE
 """Longest time in C without a look at signals: Ctrl-C works within it."""
 
 ROOM_RETRY_S: Final = 0.0005
@@ -58,68 +56,24 @@ CORE_PATIENCE_S: Final = 8.0
 FOLLOW_NS: Final = 1_000_000_000
 """A follower looks again this often, should the leader have died with an exception."""
 
+DROPPED: Final = lib.ND_APP_DROPPED
+"""The kind of an event whose message was given back before an interrupt."""
+
 _UNSENT: Final = lib.ND_APP_UNSENT
 _SENT: Final = lib.ND_APP_SENT
-_ANSWERED: Final = lib.ND_APP_ANSWERED
+
+_request: Final = lib.nd_app_request
+_take_message: Final = lib.nd_app_take
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
 BATCHES_MASK: Final = 0xFFFFFFFF
 """The count of batches that the core's side keeps too."""
 
-_KEY_MASK: Final = (1 << lib.ND_APP_KEY_BITS) - 1
+_KEY_MASK: Final = (1 << lib.ND_APP_KEY_BITS - 1) - 1
+"""The bit above is in keys that the core's side makes."""
 
 
-class Target(Protocol):
-    """Who gets the events of a key, a connection, a port or an RPC."""
-
-    def on_event(self, event: Event, again: bool) -> None:
-        """Takes an event, which may come again after an interrupt.
-
-        Args:
-            event: What happened. The payload of a received message is the target's from now on.
-            again: The call before this one was cut short: what it did must not be done twice.
-        """
-
-    def on_end(self) -> None:
-        """The stack is closed or gone: whoever waits is to look again."""
-
-
-class Keyed(Target, Protocol):
-    """A target that keeps its key."""
-
-    key: int
-
-
-class Loop(Protocol):
-    """An event loop that serves this stack."""
-
-    def kick(self) -> None:
-        """Makes it look for events soon; from any thread."""
-
-
-class Answer(Waitable):
-    """The answer to a command; later events of its key go to another target."""
-
-    __slots__ = ("_then", "event")
-
-    def __init__(self, then: Target | None = None) -> None:
-        super().__init__()
-        self.event: Event | None = None
-        self._then = then
-
-    def is_ready(self) -> bool:
-        return self.event is not None
-
-    def on_event(self, event: Event, again: bool) -> None:
-        if self.event is None or again:
-            self.event = self.event or event
-            self.wake()
-        elif self._then is not None:
-            self._then.on_event(event, again)
-
-    def on_end(self) -> None:
-        self.wake()
-        if self._then is not None:
-            self._then.on_end()
+T = TypeVar("T")
 
 
 class Dispatcher:
@@ -140,16 +94,22 @@ class Dispatcher:
         self._view = memoryview(ffi.buffer(self._events))
         self._reply = ffi.new("struct nd_app_reply *")
         self._reply_data = memoryview(ffi.buffer(self._reply.data))
+        self._message = ffi.new("struct nd_app_message *")
+        self._message_data = memoryview(ffi.buffer(self._message.data))
         self._new_lead()
-        self._batches = 0
+        self.batches = 0
+        """Batches that are done with; until then they come again."""
         self._at = 0
         self._began = False
+        self.owned = False
+        """The message of the event that is handed out is its target's, who says so here."""
         self._followers: list[Callable[[], object]] = []
         self._polled = False
         _open.add(self)
 
     def _new_lead(self) -> None:
         self._lead = threading.RLock()
+        self._try_to_lead = self._lead.acquire
         self._leads: Callable[[], bool] = self._lead._is_owned  # type: ignore[attr-defined]
         """True when this thread holds the lead."""
 
@@ -302,40 +262,89 @@ class Dispatcher:
                 self._pass_on()
 
     def exchange(
-        self, request: RequestCommand, until: float | None, call: Keyed
+        self,
+        call: Keyed,
+        priority: int,
+        peer: int,
+        port: int,
+        until: float | None,
+        data: Message,
+        size: int,
     ) -> memoryview | None:
         """Sends a request and takes its reply, in one crossing, when no other thread leads.
 
         Args:
-            request: What to send, and to whom.
-            until: When to give up, as of time.monotonic().
             call: It gets the request's key, and in the end the reply, if that has yet to come.
+            priority: Of the request.
+            peer: The handle of its server.
+            port: Where it is served.
+            until: When to give up, or None.
+            data: What is sent.
+            size: Its length.
 
         Returns:
             The reply, or None when it has yet to come; the call has no key if nothing was sent.
         """
-        led, reply = False, self._reply
+        led, got, reply = False, -1, self._reply
+        end = inf if until is None else until
         try:
-            led = self._lead.acquire(blocking=False)
+            led = self._try_to_lead(False)
             if not led or self.ended is not None:
                 return None
-            key = next(self._keys) & _KEY_MASK
-            reply.state = _UNSENT
             try:
-                count = lib.nd_app_request(
-                    self.app, key, *request, self._events, BATCH, _slice_ns(until), self._batches,
-                    reply,
+                got = _request(
+                    self.app, priority, peer, port, end, data, size, self._events, BATCH,
+                    self.batches, reply,
                 )  # fmt: skip
             finally:
-                if reply.state == _SENT:
-                    self.by_key[key], call.key = call, key
-            if reply.state == _ANSWERED:
-                return memoryview(bytearray(self._reply_data[: reply.bytes]))
-            if reply.state == _SENT:
-                self._hand_out(count)
+                if got < 0 and reply.state == _SENT:
+                    reply.state = _UNSENT
+                    self.by_key[reply.key], call.key = call, reply.key
+            if got >= 0:
+                return memoryview(bytearray(self._reply_data[:got]))
+            if call.key:
+                self._hand_out(reply.count)
+            return None
         finally:
             self._stop_leading(led)
-        return None
+
+    def take(
+        self,
+        protocol: int,
+        subject: int,
+        until: float | None,
+        source: Accepting[T],
+    ) -> T | None:
+        """Waits for a message, in one crossing, when no other thread leads.
+
+        Args:
+            protocol: Of the message.
+            subject: The port or connection that it comes to.
+            until: When to give up, or None.
+            source: Where it goes if it is not short, or not all that came.
+
+        Returns:
+            What the source made of it; None: nothing came, or the source has it.
+        """
+        led, message = False, self._message
+        end = inf if until is None else until
+        alone = not (self._followers or self.loops or self._polled)
+        try:
+            led = self._try_to_lead(False)
+            if not led or self.ended is not None or source.is_ready():
+                return None
+            got = _take_message(
+                self.app, protocol, subject, end, alone, self._events, BATCH, self.batches, message
+            )
+            if got < 0:
+                self._hand_out(message.count)
+                return None
+            taken = source.accept(message, self._message_data[:got])
+            if taken is None:
+                self._take(0)
+            return taken
+        finally:
+            self._stop_leading(led)
 
     def _follow(self, target: Waitable, until: float | None) -> None:
         """Waits until the leader has something for us, or leaves the lead to us."""
@@ -391,7 +400,7 @@ class Dispatcher:
                 return False
             if self.ended is not None:
                 return False
-            count = lib.nd_app_poll(self.app, self._events, BATCH, self._batches, woken)
+            count = lib.nd_app_poll(self.app, self._events, BATCH, self.batches, woken)
             self._hand_out(count)
             return count == BATCH and self.ended is None
         finally:
@@ -429,7 +438,7 @@ class Dispatcher:
         An exception, such as Ctrl-C, may end this anywhere: the core's events are then still in
         the buffer, and the next call goes on where this one was.
         """
-        count = lib.nd_app_batch(self.app, self._events, BATCH, timeout_ns, self._batches)
+        count = lib.nd_app_batch(self.app, self._events, BATCH, timeout_ns, self.batches)
         self._hand_out(count)
         return count
 
@@ -445,18 +454,25 @@ class Dispatcher:
             target = self._target_of(event)
             if target is not None:
                 target.on_event(event, again)
-            elif event.kind in RECEIVED and not again:
-                lib.nd_app_release(self.app, event.protocol, event.id, event.message)
+            else:
+                self.drop_current()
             # No call stands between these, so no interrupt can.
-            self._began = False
+            self._began = self.owned = False
             self._at += 1
         self._at = 0
-        self._batches = (self._batches + 1) & BATCHES_MASK
+        self.batches = (self.batches + 1) & BATCHES_MASK
+
+    def drop_current(self) -> None:
+        """Gives back the message of the event that is handed out, if nobody owns it, once."""
+        if not self.owned:
+            lib.nd_app_drop(self.app, ffi.addressof(self._events, self._at))
 
     def _target_of(self, event: Event) -> Target | None:
         kind = event.kind
         if kind == OPENED:
             return self.by_key.get(event.cookie)
+        if kind == DROPPED:
+            return None
         if event.protocol == HOMA:
             if kind == REQUEST:
                 return self.by_port.get(event.port)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import collections
 import errno
 import time
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
-from ndpstack._event import FAILED, HOMA, OPENED, RESPONSE, Event
+from ndpstack._event import HOMA, OPENED, RESPONSE, Event
 from ndpstack._lease import drop, lease
 from ndpstack._listen import listen
+from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
+    PRIORITY_MAX,
     UNSET,
     Address,
     Socket,
-    Source,
     Timeout,
     as_message,
     check_priority,
@@ -26,17 +26,19 @@ from ndpstack._waitable import Waitable
 from ndpstack.errors import Closed, make_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher, Message, RequestCommand
+    from ndpstack._dispatch import Dispatcher, Message
     from ndpstack._stack import Stack
+
+    RequestCommand = tuple[int, int, int, int, Message, int]
+    """Priority, peer, port, deadline, data and their length."""
 
 lib, ffi = _core.lib, _core.ffi
 
 _REQUEST: Final = lib.ND_COMMAND_REQUEST
-_REPLY: Final = lib.ND_COMMAND_REPLY
 
 SERVER_PORT_MAX: Final = 0x7FFF
 """Ports above are those of clients."""
@@ -75,23 +77,23 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "_reply", "_until", "key", "peer", "port", "unread",
+        "_dispatcher", "_failure", "_id", "_reply", "key", "peer", "port", "unread", "until",
     )  # fmt: skip
 
     _hand_over = lib.nd_app_send
 
-    def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, until: float | None) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
         self.unread: Event | None = None
         Waitable.__init__(self)
         self._dispatcher = dispatcher
         self._id = 0
-        self._until = until
         self._reply: memoryview | None = None
         self._failure: tuple[int, str] | None = None
         self.key = 0
         """What the core's events about it carry; 0: nothing was sent."""
-        self.peer: Final = peer
-        self.port: Final = port
+        self.peer: Peer
+        self.port: int
+        self.until: float | None
 
     @property
     def id(self) -> int:
@@ -108,7 +110,7 @@ class Call(Waitable):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        until = None if self._until is None else self._until + GRACE_S
+        until = None if self.until is None else self.until + GRACE_S
         try:
             if not self._dispatcher.wait(self, until):
                 self.end(errno.ETIMEDOUT, "the core does not answer")
@@ -177,6 +179,7 @@ class Call(Waitable):
 
     def on_event(self, event: Event, again: bool) -> None:
         """From the dispatcher."""
+        del again
         kind = event.kind
         self._id = event.id
         if kind == OPENED:
@@ -184,10 +187,10 @@ class Call(Waitable):
                 self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=event.id)
             return
         if self._failure is not None:
-            if kind == RESPONSE and not again:
-                drop(self._dispatcher.app, event)
+            self._dispatcher.drop_current()
         elif kind == RESPONSE:
-            self.unread = event
+            if not self._dispatcher.owned:
+                self.unread, self._dispatcher.owned = event, True
         else:
             self._failure = (-event.error, describe_failure(event))
         self._dispatcher.by_key.pop(self.key, None)
@@ -196,143 +199,6 @@ class Call(Waitable):
     def on_end(self) -> None:
         """From the dispatcher: the stack has ended."""
         self.wake()
-
-
-class Served(Waitable):
-    """The dispatcher's end of an RPC that is served here; ready when its client has given up."""
-
-    __slots__ = ("_dispatcher", "failed", "id")
-
-    def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
-        Waitable.__init__(self)
-        self._dispatcher = dispatcher
-        self.id = identity
-        self.failed = 0
-        dispatcher.by_rpc[identity] = self
-
-    def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher."""
-        del again
-        self._dispatcher.by_rpc.pop(self.id, None)
-        if event.kind == FAILED:
-            self.failed = -event.error
-            self.cancel()  # The core may have refused the reply, and the client waits.
-            self.wake()
-
-    def is_ready(self) -> bool:
-        return self.failed != 0
-
-    def cancel(self) -> None:
-        """Ends it without a reply."""
-        self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self.id)
-
-    def on_end(self) -> None:
-        self.failed = errno.EBADF
-        self.wake()
-
-
-class Request:
-    """A request that a server got: what blocking and asyncio servers have in common.
-
-    One that is dropped without a reply is cancelled, so that its client does not wait in vain.
-    """
-
-    __slots__ = ("_data", "_done", "_event", "_socket", "served", "unread")
-
-    _hand_over = lib.nd_app_send
-
-    def __init__(self, socket: HomaSocket, event: Event, served: Served) -> None:
-        self.unread: Event | None = event
-        self._socket = socket
-        self._event = event
-        self.served: Final = served
-        self._data: memoryview | None = None
-        self._done = False
-
-    @property
-    def peer(self) -> Peer:
-        """The host that asks."""
-        return Peer(self._socket.dispatcher, self._event.peer)
-
-    @property
-    def id(self) -> int:
-        """The RPC's id on this host."""
-        return self._event.id
-
-    @property
-    def data(self) -> memoryview:
-        """The request's bytes, valid as long as anything refers to them."""
-        if self.unread is not None:
-            self._data = lease(self._socket.dispatcher.app, self.unread, self)
-        if self._data is None:
-            raise make_error(errno.ENOENT, "an interrupt cut reading it short", rpc=self.id)
-        return self._data
-
-    @property
-    def cancelled(self) -> bool:
-        """True when the client has given up, or is gone: a reply would go nowhere."""
-        return self.served.failed != 0
-
-    @property
-    def replied(self) -> bool:
-        """True after reply() or cancel()."""
-        return self._done
-
-    def prepare(self, data: Buffer) -> tuple[Message, int]:
-        """Checks that a reply can be sent; returns it as try_reply() takes it."""
-        self._socket.check_open()
-        if self._done:
-            raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
-        return as_message(data, self._socket.stack.message_bytes_max)
-
-    def try_reply(self, raw: Message, size: int) -> int:
-        """Sends the reply if there is room; 0 or a negative error number."""
-        if self.served.failed:
-            self._done = True
-            return 0
-        code = self._hand_over(
-            self._socket.dispatcher.app, HOMA, _REPLY, 0, 0, 0, self._event.id, 0, 0, raw, size
-        )
-        self._done = code == 0
-        return code
-
-    def cancel(self) -> None:
-        """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
-        if not self._done:
-            self._done = True
-            self.served.cancel()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.cancel()
-
-    def __del__(self) -> None:
-        if self.unread is not None:
-            drop(self._socket.dispatcher.app, self.unread)
-        self.cancel()
-
-
-class Rpc(Request):
-    """A request that a server got: reply to it once."""
-
-    __slots__ = ()
-
-    def reply(self, data: Buffer, *, timeout: Timeout = UNSET) -> None:
-        """Sends the reply, waiting for room; nothing happens when the client has given up.
-
-        Args:
-            data: Any contiguous buffer; it is copied, and free when the call returns.
-            timeout: Seconds to wait for room.
-
-        Raises:
-            Closed: There was a reply before, or the socket is closed.
-            MessageTooLong: The text names the limit.
-            Timeout: There was no room in time; reply again or cancel.
-        """
-        message = self.prepare(data)
-        self._socket.submit(self.try_reply, message, self._socket.until(timeout))
 
 
 class HomaSocket(Socket):
@@ -352,7 +218,11 @@ class HomaSocket(Socket):
 
     def __init__(self, stack: Stack) -> None:
         super().__init__(stack)
-        self._service: Service | None = None
+        self._service: Service[Rpc] | None = None
+        self._port = 0
+        self._stop_serving: Callable[[], None] | None = None
+        self._spare: Call | None = None
+        """One that was not needed: its request was answered at once."""
 
     # ---- clients ----
 
@@ -378,17 +248,25 @@ class HomaSocket(Socket):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
+        if self._closed or self.dispatcher.ended is not None:
+            self.check_open()
+        peer, port = self.peer_of(address)
+        raw, size = as_message(data, self.stack.message_bytes_max)
+        if not 0 <= priority <= PRIORITY_MAX:
+            check_priority(priority)
         until = self.until(timeout)
-        call, request = self.prepare(address, data, until, priority)
+        call, self._spare = self._spare or Call(self.dispatcher), None
+        call.peer, call.port, call.until = peer, port, until
         try:
-            reply = self.dispatcher.exchange(request, until, call)
-            if reply is not None:
-                return reply
+            reply = self.dispatcher.exchange(call, priority, peer.handle, port, until, raw, size)
         except BaseException:
             call.cancel()
             raise
+        if reply is not None:
+            self._spare = call
+            return reply
         if not call.key:
-            self._begin(call, request, until)
+            self._begin(call, (priority, peer.handle, port, deadline_ns(until), raw, size), until)
         return call.result()
 
     def start(
@@ -418,7 +296,9 @@ class HomaSocket(Socket):
         peer, port = self.peer_of(address)
         raw, size = as_message(data, self.stack.message_bytes_max)
         request = (check_priority(priority), peer.handle, port, deadline_ns(until), raw, size)
-        return kind(self.dispatcher, peer, port, until), request
+        call = kind(self.dispatcher)
+        call.peer, call.port, call.until = peer, port, until
+        return call, request
 
     def _begin(self, call: Call, request: RequestCommand, until: float | None) -> None:
         """Sends the request, waiting for room."""
@@ -437,28 +317,37 @@ class HomaSocket(Socket):
             AddressInUse: An application of this host serves it.
             Closed: The socket is bound already.
         """
+        self._service = self.serve(port, Rpc)
+
+    def serve(self, port: int, make: Make[R]) -> Service[R]:
+        """Serves a port, with requests as they are made; as bind()."""
         self.check_open()
-        if self._service is not None:
+        if self._port:
             raise make_error(errno.EBADF, "socket is bound already")
         if check_port(port) > SERVER_PORT_MAX:
             raise ValueError(
                 f"port {port} is not in 1..{SERVER_PORT_MAX}: those above are clients'"
             )
-        service = Service(self.dispatcher, port)
+        service = Service(self, port, make)
         try:
             listen(self.dispatcher, HOMA, port)
         except BaseException:
             service.forget()
             raise
-        self._service = service
+        self._port, self._stop_serving = port, service.close
+        return service
 
     @property
-    def service(self) -> Service:
+    def service(self) -> Service[Rpc]:
         """The queue of requests of a bound socket."""
+        return self.bound(self._service)
+
+    def bound(self, service: Service[R] | None) -> Service[R]:
+        """The queue of requests, of a socket that is bound."""
         self.check_open()
-        if self._service is None:
+        if service is None:
             raise make_error(errno.ENOTCONN, "socket serves no port", remedy="Bind it first.")
-        return self._service
+        return service
 
     def recv(self, *, timeout: Timeout = UNSET) -> Rpc:
         """Waits for the next request.
@@ -467,7 +356,12 @@ class HomaSocket(Socket):
             Timeout: None came in time.
             Closed: The socket is closed, or not bound.
         """
-        return Rpc(self, *self.next_of(self.service, timeout, "no request came"))
+        until, service = self.until(timeout), self._service
+        if service is not None and self._bell < 0 and not self._closed:
+            rpc = self.dispatcher.take(HOMA, service.port, until, service)
+            if rpc is not None:
+                return rpc
+        return self.next_of(self.service, until, "no request came")
 
     def __iter__(self) -> Iterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -482,61 +376,9 @@ class HomaSocket(Socket):
         return self.poll_descriptor(self.service)
 
     def _end(self) -> None:
-        if self._service is not None:
-            self._service.close()
+        if self._stop_serving is not None:
+            self._stop_serving()
 
     def __repr__(self) -> str:
-        port = self._service.port if self._service else None
+        port = self._port or None
         return f"<HomaSocket port={port} on {self.stack.name}{' closed' if self._closed else ''}>"
-
-
-class Service(Source[tuple[Event, Served]]):
-    """Requests that came to a port and wait for the application."""
-
-    def __init__(self, dispatcher: Dispatcher, port: int) -> None:
-        super().__init__()
-        self._dispatcher = dispatcher
-        self._queue: collections.deque[tuple[Event, Served]] = collections.deque()
-        self._closed = False
-        self.port: Final = port
-        if self._dispatcher.by_port.setdefault(port, self) is not self:
-            raise make_error(errno.EADDRINUSE, f"cannot serve port {port}")
-
-    def is_ready(self) -> bool:
-        """True when there is a request to take, or never will be."""
-        return bool(self._queue) or self._closed
-
-    def take(self) -> tuple[Event, Served] | None:
-        """The next request whose client has not given up, or None."""
-        while self._queue:
-            event, served = self._queue.popleft()
-            if not served.failed:
-                return event, served
-            drop(self._dispatcher.app, event)
-        return None
-
-    def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher."""
-        if again and event.id in self._dispatcher.by_rpc:
-            return
-        self._queue.append((event, Served(self._dispatcher, event.id)))
-        self.wake()
-
-    def on_end(self) -> None:
-        """From the dispatcher: the stack has ended."""
-        self.wake()
-
-    def forget(self) -> None:
-        """Takes no more requests."""
-        self._dispatcher.by_port.pop(self.port, None)
-
-    def close(self) -> None:
-        """Stops serving; the clients of what waits get errors."""
-        self._closed = True
-        self.forget()
-        self._dispatcher.tell(HOMA, lib.ND_COMMAND_UNLISTEN, port=self.port)
-        while self._queue:
-            event, served = self._queue.popleft()
-            drop(self._dispatcher.app, event)
-            served.cancel()
-        self.wake()

@@ -21,7 +21,7 @@ class Owner(Protocol):
     unread: Event | None
 
 
-def lease(app: _core.nd_app, event: Event, owner: Owner | None = None) -> memoryview:
+def lease(app: _core.nd_app, event: Event, owner: Owner) -> memoryview:
     """The bytes of a received message, writable, valid as long as anything refers to them.
 
     A longer message stays in the stack's memory and counts against the credit of this application
@@ -37,12 +37,10 @@ def lease(app: _core.nd_app, event: Event, owner: Owner | None = None) -> memory
     protocol, identity, message = event.protocol, event.id, event.message
     if event.bytes <= COPY_BYTES:
         copy = memoryview(bytearray(ffi.buffer(address, event.bytes)))
-        if owner is not None:
-            owner.unread = None
+        owner.unread = None
         lib.nd_app_release_later(app, protocol, identity, message)
         return copy
-    if owner is not None:
-        owner.unread = None
+    owner.unread = None
     kept = ffi.gc(address, lambda _: lib.nd_app_release(app, protocol, identity, message))
     return memoryview(ffi.buffer(kept, event.bytes))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ndpstack import _core
-from ndpstack._dispatch import Answer
+from ndpstack._target import Answer
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
-    from ndpstack._dispatch import Dispatcher, Target
+    from ndpstack._dispatch import Dispatcher
+    from ndpstack._target import Target
 
 lib = _core.lib
 

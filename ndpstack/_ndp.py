@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import collections
 import errno
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ndpstack import _core
 from ndpstack._address import Peer, check_port
-from ndpstack._event import ABANDONED, ACCEPTED, CLOSED, FAILED, MESSAGE, NDP, OPENED, SENT, Event
-from ndpstack._lease import drop, lease
+from ndpstack._connection import Connection, Listener, Opening
+from ndpstack._event import NDP
 from ndpstack._listen import listen
-from ndpstack._order import Order
 from ndpstack._socket import (
+    NEVER,
     UNSET,
     Address,
     Socket,
-    Source,
     Timeout,
     as_message,
     check_priority,
     deadline_ns,
 )
-from ndpstack._waitable import Waitable
 from ndpstack.errors import MessageTooLong, make_error
 
 if TYPE_CHECKING:
@@ -31,274 +28,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher, Message
+    from ndpstack._dispatch import Message
     from ndpstack._stack import Stack
 
 lib, ffi = _core.lib, _core.ffi
-
-_SEND: Final = lib.ND_COMMAND_SEND
-
-UNSENT_MAX: Final = 512
-"""Messages of a connection that are not acknowledged yet; send() waits beyond."""
-
-NOTHING: Final = "no message came"
-
-STATES: Final = {
-    lib.ND_NDP_NEW: "connected, nothing sent",
-    lib.ND_NDP_OPENING: "no sign of the peer yet",
-    lib.ND_NDP_OPEN: "open",
-    lib.ND_NDP_CLOSING: "closing",
-    lib.ND_NDP_TIME_WAIT: "ended in order",
-    lib.ND_NDP_RESET_WAIT: "ended by force",
-    lib.ND_NDP_ENDED: "ended",
-}
-"""States of a connection (enum nd_ndp_state) in words."""
-
-
-class Room(Waitable):
-    """Whether a connection takes another message, or has sent all."""
-
-    __slots__ = ("_connection", "limit")
-
-    def __init__(self, connection: Connection, limit: int) -> None:
-        super().__init__()
-        self._connection = connection
-        self.limit = limit
-
-    def is_ready(self) -> bool:
-        return self._connection.unsent < self.limit or self._connection.ended is not None
-
-
-class Connection(Source[Event]):
-    """One connection: what the dispatcher knows of it. Ready when there is something to read."""
-
-    def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int) -> None:
-        super().__init__()
-        self.dispatcher: Final = dispatcher
-        self._inbox: collections.deque[Event] = collections.deque()
-        self._order: Final = Order()
-        self._abandoned = False
-        self._last_settled: Event | None = None
-        self.ordered = True
-        self.peer: Final = peer
-        self.port: Final = port
-        self.id = 0
-        self.unsent = 0
-        self.failed: tuple[int, int] | None = None
-        self.ended: tuple[int, str] | None = None
-        self.room: Final = Room(self, UNSENT_MAX)
-        self.flushed: Final = Room(self, 1)
-
-    def is_ready(self) -> bool:
-        return bool(self._inbox) or self.ended is not None
-
-    def take(self) -> Event | None:
-        """The next message, or None.
-
-        Raises:
-            EOFError: There never will be one: the peer has closed the connection.
-            Reset: It has ended otherwise.
-        """
-        try:
-            return self._inbox.popleft()
-        except IndexError:
-            if self.ended is None:
-                return None
-        if self.ended[0] == 0:
-            raise EOFError("the peer has closed the connection")
-        raise self.error("connection lost")
-
-    def try_send(self, deadline: int, raw: Message, size: int) -> int:
-        """Sends a message if the connection and the core have room; -EAGAIN or -ENOBUFS when not.
-
-        Raises:
-            Reset: The connection has ended.
-        """
-        if self.ended is not None:
-            raise self.error("cannot send")
-        if self.unsent >= UNSENT_MAX:
-            return -errno.EAGAIN
-        self.unsent += 1
-        code = lib.nd_app_send(
-            self.dispatcher.app, NDP, _SEND, 0, 0, 0, self.id, 0, deadline, raw, size
-        )
-        if code < 0:
-            self.unsent -= 1
-        return code
-
-    def error(self, what: str) -> Exception:
-        """Why the connection has ended, as an error."""
-        code, state = self.ended or (errno.ENOTCONN, "")
-        return make_error(
-            code or errno.ECONNRESET,
-            what,
-            peer=f"{self.peer.text()}:{self.port}",
-            rpc=self.id,
-            state=state,
-        )
-
-    def abandon(self, linger_ns: int) -> None:
-        """The application is done with it: what is queued is still sent, what comes is dropped."""
-        self._abandoned = True
-        for event in [*self._inbox, *self._order.clear()]:
-            drop(self.dispatcher.app, event)
-        self._inbox.clear()
-        if self.ended is None:
-            self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
-
-    def reset(self) -> None:
-        """Drops everything and tells the peer."""
-        self.dispatcher.tell(NDP, lib.ND_COMMAND_RESET, identity=self.id)
-
-    # ---- from the dispatcher ----
-
-    def opened(self, identity: int) -> None:
-        """It has an id from now on."""
-        self.id = identity
-        self.dispatcher.by_connection[identity] = self
-
-    def on_event(self, event: Event, again: bool) -> None:
-        kind = event.kind
-        if kind == MESSAGE:
-            self._arrived(event, again)
-        elif kind == ABANDONED:
-            if self.ordered:
-                self._in_turn(event.message, None)
-        elif kind == CLOSED:
-            self.dispatcher.by_connection.pop(self.id, None)
-            self._end(-event.error, STATES.get(event.detail, ""))
-        elif kind in (SENT, FAILED) and not (again and event == self._last_settled):
-            self.unsent -= 1
-            self._last_settled = event
-            self._settled(event)
-
-    def _arrived(self, event: Event, again: bool) -> None:
-        if self._abandoned:
-            if not again:
-                drop(self.dispatcher.app, event)
-            return
-        if not self.ordered:
-            if not (again and self._inbox and self._inbox[-1].message == event.message):
-                self._inbox.append(event)
-            self.wake()
-        else:
-            self._in_turn(event.message, event)
-
-    def _in_turn(self, number: int, event: Event | None) -> None:
-        self._inbox.extend(self._order.put(number, event))
-        if self._inbox:
-            self.wake()
-
-    def _settled(self, event: Event) -> None:
-        if event.kind == FAILED and self.failed is None:
-            self.failed = (-event.error, event.message)
-            if self.ordered and not self._abandoned:
-                self.reset()  # The peer must not see a message after a hole.
-        if self.unsent < UNSENT_MAX:
-            self.room.wake()
-        if self.unsent == 0:
-            self.flushed.wake()
-
-    def _end(self, code: int, state: str) -> None:
-        if self.ended is None:
-            self.ended = (code, state)
-        self.on_end()
-
-    def on_end(self) -> None:
-        self.wake()
-        self.room.wake()
-        self.flushed.wake()
-
-
-class Opening(Waitable):
-    """A CONNECT under way."""
-
-    __slots__ = ("_connection", "_error", "_given_up", "key")
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__()
-        self._connection = connection
-        self._error = 0
-        self._given_up = False
-        self.key: Final = connection.dispatcher.new_key(self)
-
-    def is_ready(self) -> bool:
-        return self._connection.id != 0 or self._error != 0
-
-    def check(self) -> None:
-        """Raises when the core refused."""
-        if self._error:
-            peer = f"{self._connection.peer.text()}:{self._connection.port}"
-            raise make_error(self._error, "cannot connect", peer=peer)
-
-    def give_up(self) -> None:
-        """Nobody waits any more: what is opened is closed at once."""
-        self._given_up = True
-        if self._connection.id:
-            self._connection.abandon(0)
-
-    def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher."""
-        del again
-        self._connection.dispatcher.by_key.pop(self.key, None)
-        if event.kind == OPENED:
-            self._connection.opened(event.id)
-            if self._given_up:
-                self._connection.abandon(0)
-        elif event.error:
-            self._error = -event.error
-        self.wake()
-
-    def on_end(self) -> None:
-        self.wake()
-
-
-class Listener(Source[Connection]):
-    """Connections that peers opened and nobody has accepted yet."""
-
-    def __init__(self, dispatcher: Dispatcher, port: int) -> None:
-        super().__init__()
-        self._dispatcher = dispatcher
-        self._queue: collections.deque[Connection] = collections.deque()
-        self._closed = False
-        self.port: Final = port
-
-    def is_ready(self) -> bool:
-        return bool(self._queue) or self._closed
-
-    def take(self) -> Connection | None:
-        """The next connection, or None."""
-        try:
-            return self._queue.popleft()
-        except IndexError:
-            return None
-
-    def on_event(self, event: Event, again: bool) -> None:
-        if event.kind != ACCEPTED:
-            return
-        if again and event.id in self._dispatcher.by_connection:
-            return
-        connection = Connection(self._dispatcher, Peer(self._dispatcher, event.peer), event.port)
-        connection.opened(event.id)
-        if self._closed:
-            connection.reset()
-        else:
-            self._queue.append(connection)
-        self.wake()
-
-    def on_end(self) -> None:
-        self.wake()
-
-    def close(self) -> None:
-        """Listens no more; connections that nobody accepted are reset."""
-        self._closed = True
-        self._dispatcher.tell(NDP, lib.ND_COMMAND_UNLISTEN, port=self.port)
-        self._dispatcher.settle()  # Perhaps nobody looks for events after this.
-        while self._queue:
-            connection = self._queue.popleft()
-            connection.reset()
-            connection.abandon(0)
-        self.wake()
 
 
 class NdpSocket(Socket):
@@ -379,7 +112,8 @@ class NdpSocket(Socket):
             Timeout: None came in time.
             Closed: The socket is closed, or does not listen.
         """
-        return self.accepted(self.next_of(self.listener, timeout, "no connection came"))
+        until = self.until(timeout)
+        return self.accepted(self.next_of(self.listener, until, "no connection came"))
 
     def accepted(self, connection: Connection) -> NdpSocket:
         """A socket for a connection that was taken from the listener."""
@@ -440,7 +174,8 @@ class NdpSocket(Socket):
     @property
     def connection(self) -> Connection:
         """The connection of a connected socket."""
-        self.check_open()
+        if self._closed or self.dispatcher.ended is not None:
+            self.check_open()
         if self._connection is None:
             raise make_error(errno.ENOTCONN, "socket is not connected")
         return self._connection
@@ -465,8 +200,10 @@ class NdpSocket(Socket):
             MessageTooLong: The text names the limit.
             Reset: The connection has ended.
         """
-        until = self.until(timeout)
-        self.submit(self.connection.try_send, self.prepare_send(data, deadline), until)
+        until, connection = self.until(timeout), self.connection
+        message = self.prepare_send(data, deadline)
+        if connection.try_send(*message) < 0:
+            self.submit(connection.try_send, message, until)
 
     def prepare_send(self, data: Buffer, deadline: float | None) -> tuple[int, Message, int]:
         """A message as a connection takes it.
@@ -475,8 +212,10 @@ class NdpSocket(Socket):
             data: Its bytes.
             deadline: Seconds from now, or None.
         """
-        expires = None if deadline is None else time.monotonic() + deadline
-        return deadline_ns(expires), *as_message(data, self.stack.message_bytes_max)
+        raw, size = as_message(data, self.stack.message_bytes_max)
+        if deadline is None:
+            return NEVER, raw, size
+        return deadline_ns(time.monotonic() + deadline), raw, size
 
     def make_room(self, code: int, until: float | None) -> None:
         room = self.connection.room
@@ -496,7 +235,12 @@ class NdpSocket(Socket):
             EOFError: The peer has closed the connection, and all it sent was received.
             Reset: The connection has ended otherwise.
         """
-        return lease(self.dispatcher.app, self.next_of(self.connection, timeout, NOTHING))
+        until, connection = self.until(timeout), self._connection
+        if connection is not None and self._bell < 0 and not self._closed:
+            message = self.dispatcher.take(NDP, connection.id, until, connection)
+            if message is not None:
+                return message
+        return self.next_of(self.connection, until, "no message came")
 
     def recv_into(self, buffer: Buffer, *, timeout: Timeout = UNSET) -> int:
         """Waits for the next message and copies it into a writable buffer.
@@ -508,19 +252,17 @@ class NdpSocket(Socket):
             MessageTooLong: It does not fit; it is lost.
             NdpError: As recv().
         """
-        event = self.next_of(self.connection, timeout, NOTHING)
         target = memoryview(buffer).cast("B")
-        try:
-            if event.bytes > len(target):
+        with self.recv(timeout=timeout) as message:
+            size = len(message)
+            if size > len(target):
                 raise MessageTooLong(
                     errno.EMSGSIZE,
-                    f"message of {event.bytes} bytes, the buffer takes {len(target)}",
+                    f"message of {size} bytes, the buffer takes {len(target)}",
                     remedy="Use recv(), which takes any length.",
                 )
-            ffi.memmove(target, ffi.cast("uint8_t *", event.payload), event.bytes)
-        finally:
-            drop(self.dispatcher.app, event)
-        return event.bytes
+            target[:size] = message
+        return size
 
     def flush(self, *, timeout: Timeout = UNSET) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

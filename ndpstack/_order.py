@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import collections
 
     from ndpstack._event import Event
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 class Order:
     """What came before its turn; numbers begin at 0."""
 
-    __slots__ = ("_early", "_next")
+    __slots__ = ("early", "next")
 
     def __init__(self) -> None:
-        self._early: dict[int, Event | None] = {}
-        self._next = 0
+        self.early: dict[int, Event | None] = {}
+        """By number; None where the sender gave the message up, for which nobody waits."""
+        self.next = 0
+        """The number whose turn it is."""
 
-    def put(self, number: int, event: Event | None) -> Iterator[Event]:
-        """Takes one message in, and gives those whose turn has come.
+    def is_next(self, number: int) -> bool:
+        """True when a message may go past what is early."""
+        return number == self.next and not self.early
 
-        Args:
-            number: Of the message; one that was here before is left out.
-            event: None where the sender gave the message up: nobody waits for it.
-        """
-        if number >= self._next:
-            self._early[number] = event
-        while self._next in self._early:
-            first = self._early.pop(self._next)
-            self._next += 1
+    def pass_on(self, inbox: collections.deque[Event]) -> None:
+        """Gives the inbox those whose turn has come; an interrupt leaves none out."""
+        while self.next in self.early:
+            first = self.early[self.next]
             if first is not None:
-                yield first
+                inbox += (first,)
+            del self.early[self.next]
+            self.next += 1
 
     def clear(self) -> list[Event]:
         """Forgets what has not had its turn, and tells what it was."""
-        held = [event for event in self._early.values() if event is not None]
-        self._early.clear()
+        held = [event for event in self.early.values() if event is not None]
+        self.early.clear()
         return held

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 
 from ndpstack import _core
-from ndpstack._address import Peer, check_port
+from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._waitable import Waitable
 from ndpstack.errors import MessageTooLong, WouldBlock, make_error
 
@@ -63,7 +63,7 @@ def as_message(data: Buffer, limit: int) -> tuple[Message, int]:
         MessageTooLong: It exceeds the limit.
         BufferError: The buffer is not contiguous.
     """
-    raw: Message = data if isinstance(data, bytes) else ffi.from_buffer("char[]", data)
+    raw: Message = data if type(data) is bytes else ffi.from_buffer("char[]", data)
     size = len(raw)
     if size > limit:
         raise MessageTooLong(
@@ -140,15 +140,19 @@ class Socket:
             raise WouldBlock(errno.EAGAIN, f"{what}: nothing there now")
         raise make_error(errno.ETIMEDOUT, what)
 
-    def next_of(self, source: Source[T], timeout: Timeout, what: str) -> T:
+    def next_of(self, source: Source[T], until: float | None, what: str) -> T:
         """Blocks until something has come, and takes it.
+
+        Args:
+            source: Where it comes.
+            until: When to give up, as of time.monotonic().
+            what: What did not happen then.
 
         Raises:
             Timeout: Nothing came in time.
             WouldBlock: The socket does not block.
             Closed: The socket is closed.
         """
-        until = self.until(timeout)
         while True:
             self.wait_for(source, until, what)
             self.check_open()
@@ -171,9 +175,12 @@ class Socket:
 
     def peer_of(self, address: Address) -> tuple[Peer, int]:
         """The resolved peer and the port of an address."""
-        host, port = address
-        peer = host if isinstance(host, Peer) else self.stack.peer(host)
-        return peer, check_port(port)
+        peer, port = address
+        if type(peer) is not Peer:
+            peer = self.stack.peer(peer)
+        if not 0 < port <= PORT_MAX:
+            check_port(port)
+        return peer, port
 
     def submit(self, send: Callable[[*Ts], int], command: tuple[*Ts], until: float | None) -> None:
         """Hands a command to the core, waiting for room.

@@ -17,7 +17,7 @@ from ndpstack._dispatch import Dispatcher
 from ndpstack.errors import NdpError, make_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ndpstack._resolver import Resolver
 
@@ -227,10 +227,11 @@ class Stack:
 
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
-        error = ffi.new("struct nd_error *")
         config = _with_address(config)
-        app = lib.nd_app_open(_fill(config, keep), error)
-        self._begin(app, error, config.name, config.address)
+        raw = _fill(config, keep)
+        self._begin(
+            lambda app, error: lib.nd_app_open(app, raw, error), config.name, config.address
+        )
         try:
             self._find_ways(config)
         except BaseException:
@@ -238,15 +239,20 @@ class Stack:
             raise
 
     def _begin(
-        self, app: _core.nd_app, error: _core.nd_error, name: str, address: str | None
+        self,
+        begin: Callable[[_core.nd_app, _core.nd_error], int],
+        name: str,
+        address: str | None,
     ) -> None:
         self._closed = True
-        if not app:
+        app = ffi.gc(ffi.new("struct nd_app *"), lib.nd_app_end)
+        error = ffi.new("struct nd_error *")
+        if begin(app, error) < 0:
             raise NdpError(-error.code, ffi.string(error.text).decode())
         self._closed = False
         self.name = name
         self._address = address
-        self.dispatcher = Dispatcher(ffi.gc(app, lib.nd_app_free), name)
+        self.dispatcher = Dispatcher(app, name)
         self._peers: dict[str, Peer] = {}
         self.message_bytes_max = min(
             lib.nd_app_send_bytes_max(app), lib.nd_app_receive_bytes_max(app), ENGINE_MESSAGE_MAX
@@ -268,9 +274,8 @@ class Stack:
         Raises:
             NdpError: There is no such service, or it takes no further application.
         """
-        error = ffi.new("struct nd_error *")
-        app = lib.nd_app_attach(service.encode(), error)
-        return cls._of(app, error, service, None)
+        raw = service.encode()
+        return cls._of(lambda app, error: lib.nd_app_attach(app, raw, error), service, None)
 
     def share(self) -> Self:
         """A second handle on the core that this process runs, with memory of its own.
@@ -278,20 +283,20 @@ class Stack:
         Raises:
             NdpError: The core is in another process, or takes no further application.
         """
-        error = ffi.new("struct nd_error *")
-        app = lib.nd_app_share(self.dispatcher.app, error)
-        return self._of(app, error, self.name, self._address)
+        own = self.dispatcher.app
+        return self._of(
+            lambda app, error: lib.nd_app_share(app, own, error), self.name, self._address
+        )
 
     @classmethod
     def _of(
         cls,
-        app: _core.nd_app,
-        error: _core.nd_error,
+        begin: Callable[[_core.nd_app, _core.nd_error], int],
         name: str,
         address: str | None,
     ) -> Self:
         stack = cls.__new__(cls)
-        stack._begin(app, error, name, address)
+        stack._begin(begin, name, address)
         return stack
 
     # ---- addresses ----

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 class Waitable:
     """Something that a thread or a task waits for."""
 
-    __slots__ = ("_bell", "_waiters")
+    __slots__ = ("_bell", "waiters")
 
     def __init__(self) -> None:
-        self._waiters: list[Callable[[], object]] = []
+        self.waiters: list[Callable[[], object]] = []
+        """Called when it may have become ready."""
         self._bell = -1
 
     def is_ready(self) -> bool:
@@ -26,13 +27,13 @@ class Waitable:
 
     def add_waiter(self, waiter: Callable[[], object]) -> None:
         """Calls it when this may have become ready, from any thread, once."""
-        self._waiters.append(waiter)
+        self.waiters.append(waiter)
 
     def remove_waiter(self, waiter: Callable[[], object]) -> None:
         """Forgets it, called or not."""
-        if waiter in self._waiters:
+        if waiter in self.waiters:
             with contextlib.suppress(ValueError):  # It is being called in another thread.
-                self._waiters.remove(waiter)
+                self.waiters.remove(waiter)
 
     def ring(self, bell: int) -> None:
         """From now on makes an eventfd readable while this may be ready; -1: none."""
@@ -50,9 +51,9 @@ class Waitable:
         """Calls all who wait; they look for themselves."""
         if self._bell >= 0:
             os.eventfd_write(self._bell, 1)
-        while self._waiters:
+        while self.waiters:
             try:
-                waiter = self._waiters.pop()
+                waiter = self.waiters.pop()
             except IndexError:  # Another thread was quicker.
                 return
             waiter()

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from ndpstack import _core, _homa, _ndp
+from ndpstack import _core, _homa, _ndp, _served
 from ndpstack._address import Peer, pack
 from ndpstack._dispatch import ROOM_RETRY_S
-from ndpstack._lease import lease
 from ndpstack._loop import driver_of
 from ndpstack.errors import Closed
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ndpstack._event import Event
     from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
@@ -103,7 +102,7 @@ async def _make_room(socket: Socket, code: int) -> None:
     socket.check_open()
 
 
-class Rpc(_homa.Request):
+class Rpc(_served.Request):
     """A request that a server got: reply to it once."""
 
     __slots__ = ("_driver",)
@@ -111,9 +110,15 @@ class Rpc(_homa.Request):
     _hand_over = lib.nd_app_send_later
 
     def __init__(
-        self, socket: _homa.HomaSocket, event: Event, served: _homa.Served, driver: LoopDriver
+        self,
+        socket: _homa.HomaSocket,
+        peer: int,
+        served: _served.Served,
+        data: memoryview | None = None,
+        *,
+        driver: LoopDriver,
     ) -> None:
-        super().__init__(socket, event, served)
+        super().__init__(socket, peer, served, data)
         self._driver = driver
 
     async def reply(self, data: Buffer) -> None:
@@ -159,6 +164,7 @@ class HomaSocket(_AsyncSocket):
 
     def __init__(self, stack: Stack) -> None:
         self._socket = _homa.HomaSocket(stack)
+        self._service: _served.Service[Rpc] | None = None
         super().__init__(self._socket)
 
     async def bind(self, port: int) -> None:
@@ -167,7 +173,7 @@ class HomaSocket(_AsyncSocket):
         Raises:
             AddressInUse: An application of this host serves it.
         """
-        self._socket.bind(port)
+        self._service = self._socket.serve(port, partial(Rpc, driver=self._driver))
 
     async def request(
         self,
@@ -216,11 +222,11 @@ class HomaSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or not bound.
         """
-        service = self._socket.service
-        while (taken := service.take()) is None:
+        service = self._socket.bound(self._service)
+        while (rpc := service.take()) is None:
             await self._driver.wait(service)
             self._base.check_open()
-        return Rpc(self._socket, *taken, self._driver)
+        return rpc
 
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -322,8 +328,7 @@ class NdpSocket(_AsyncSocket):
             EOFError: The peer has closed the connection, and all it sent was received.
             Reset: The connection has ended otherwise.
         """
-        event = await self._next_of(self._socket.connection)
-        return lease(self._socket.dispatcher.app, event)
+        return await self._next_of(self._socket.connection)
 
     async def flush(self) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

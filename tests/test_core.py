@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cffi import FFI, model
 
-from ndpstack import _core, _homa, _ndp
+from ndpstack import _connection, _core, _homa
 from ndpstack._event import EVENT_BYTES, Event, events_in
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_events_are_decoded_as_they_are_laid_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "enum"), [(_homa.STATES, "nd_homa_state"), (_ndp.STATES, "nd_ndp_state")]
+    ("texts", "enum"), [(_homa.STATES, "nd_homa_state"), (_connection.STATES, "nd_ndp_state")]
 )
 def test_every_state_has_a_text(texts: dict[int, str], enum: str) -> None:
     states = next(each for each in declared() if each.get_c_name() == f"enum {enum}")

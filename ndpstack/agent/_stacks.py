@@ -46,10 +46,9 @@ class _Host:
 
     def __init__(self, config: nd_stack_config, name: str) -> None:
         error = ffi.new("struct nd_error *")
-        app = lib.nd_app_open(config, error)
-        if not app:
+        self.app: nd_app = ffi.new("struct nd_app *")
+        if lib.nd_app_open(self.app, config, error) < 0:
             raise UserError(f"host {name}: {ffi.string(error.text).decode()}")
-        self.app: nd_app = app
         self.closed = False
         self.events = ffi.new("struct nd_event[]", EVENTS_AT_ONCE)
         self._line: deque[Callable[[], int]] = deque()
@@ -97,7 +96,7 @@ class _Host:
         """Stops the stack."""
         if not self.closed:
             self.closed = True
-            lib.nd_app_free(self.app)
+            lib.nd_app_end(self.app)
 
 
 class Stacks:

@@ -1,0 +1,264 @@
+"""Requests that a Homa server got, and the queue in which they wait."""
+
+from __future__ import annotations
+
+import collections
+import errno
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+
+from ndpstack import _core
+from ndpstack._address import Peer
+from ndpstack._dispatch import BATCHES_MASK
+from ndpstack._event import FAILED, HOMA, Event
+from ndpstack._lease import drop, lease
+from ndpstack._socket import UNSET, Source, Timeout, as_message
+from ndpstack._waitable import Waitable
+from ndpstack.errors import make_error
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from ndpstack._dispatch import Dispatcher, Message
+    from ndpstack._homa import HomaSocket
+
+lib = _core.lib
+
+_REPLY: Final = lib.ND_COMMAND_REPLY
+
+
+class Served(Waitable):
+    """The dispatcher's end of an RPC that is served here; ready when its client has given up."""
+
+    __slots__ = ("_dispatcher", "failed", "id")
+
+    def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
+        self.waiters = []
+        self._bell = -1
+        self._dispatcher = dispatcher
+        self.id = identity
+        self.failed = 0
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
+        del again
+        self._dispatcher.by_rpc.pop(self.id, None)
+        if event.kind == FAILED:
+            self.failed = -event.error
+            self.cancel()  # The core may have refused the reply, and the client waits.
+            self.wake()
+
+    def is_ready(self) -> bool:
+        return self.failed != 0
+
+    def cancel(self) -> None:
+        """Ends it without a reply."""
+        self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self.id)
+
+    def on_end(self) -> None:
+        self.failed = errno.EBADF
+        self.wake()
+
+
+class Request:
+    """A request that a server got: what blocking and asyncio servers have in common.
+
+    One that is dropped without a reply is cancelled, so that its client does not wait in vain.
+    """
+
+    __slots__ = ("_data", "_peer", "_socket", "done", "served", "unread")
+
+    _hand_over = lib.nd_app_send
+
+    def __init__(
+        self, socket: HomaSocket, peer: int, served: Served, data: memoryview | None = None
+    ) -> None:
+        self.unread: Event | None = None
+        self.done = True
+        """There is nothing to reply to: not yet, or no more."""
+        self._socket = socket
+        self._peer = peer
+        self.served: Final = served
+        self._data = data
+
+    @property
+    def peer(self) -> Peer:
+        """The host that asks."""
+        return Peer(self._socket.dispatcher, self._peer)
+
+    @property
+    def id(self) -> int:
+        """The RPC's id on this host."""
+        return self.served.id
+
+    @property
+    def data(self) -> memoryview:
+        """The request's bytes, valid as long as anything refers to them."""
+        if self.unread is not None:
+            self._data = lease(self._socket.dispatcher.app, self.unread, self)
+        if self._data is None:
+            raise make_error(errno.ENOENT, "an interrupt cut reading it short", rpc=self.id)
+        return self._data
+
+    @property
+    def cancelled(self) -> bool:
+        """True when the client has given up, or is gone: a reply would go nowhere."""
+        return self.served.failed != 0
+
+    @property
+    def replied(self) -> bool:
+        """True after reply() or cancel()."""
+        return self.done
+
+    def prepare(self, data: Buffer) -> tuple[Message, int]:
+        """Checks that a reply can be sent; returns it as try_reply() takes it."""
+        socket = self._socket
+        if socket._closed or socket.dispatcher.ended is not None:
+            socket.check_open()
+        if self.done:
+            raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
+        return as_message(data, socket.stack.message_bytes_max)
+
+    def try_reply(self, raw: Message, size: int) -> int:
+        """Sends the reply if there is room; 0 or a negative error number."""
+        served = self.served
+        if served.failed:
+            self.done = True
+            return 0
+        code = self._hand_over(
+            self._socket.dispatcher.app, HOMA, _REPLY, 0, 0, 0, served.id, 0, 0, raw, size
+        )
+        self.done = code == 0
+        return code
+
+    def cancel(self) -> None:
+        """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
+        if not self.done:
+            self.done = True
+            self.served.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cancel()
+
+    def __del__(self) -> None:
+        try:
+            unread, done = self.unread, self.done
+        except AttributeError:  # An interrupted __init__() leaves none.
+            return
+        if unread is not None:
+            drop(self._socket.dispatcher.app, unread)
+        if not done:
+            self.cancel()
+
+
+R = TypeVar("R", bound=Request)
+R_co = TypeVar("R_co", bound=Request, covariant=True)
+
+
+class Make(Protocol[R_co]):
+    """Makes a request for the application that serves it."""
+
+    def __call__(
+        self, socket: HomaSocket, peer: int, served: Served, data: memoryview | None = None
+    ) -> R_co: ...
+
+
+class Rpc(Request):
+    """A request that a server got: reply to it once."""
+
+    __slots__ = ()
+
+    def reply(self, data: Buffer, *, timeout: Timeout = UNSET) -> None:
+        """Sends the reply, waiting for room; nothing happens when the client has given up.
+
+        Args:
+            data: Any contiguous buffer; it is copied, and free when the call returns.
+            timeout: Seconds to wait for room.
+
+        Raises:
+            Closed: There was a reply before, or the socket is closed.
+            MessageTooLong: The text names the limit.
+            Timeout: There was no room in time; reply again or cancel.
+        """
+        message, size = self.prepare(data)
+        if self.try_reply(message, size) < 0:
+            socket = self._socket
+            socket.submit(self.try_reply, (message, size), socket.until(timeout))
+
+
+class Service(Source[R]):
+    """Requests that came to a port and wait for the application.
+
+    Args:
+        socket: The socket that serves the port.
+        port: Which.
+        make: What makes requests for the application.
+    """
+
+    def __init__(self, socket: HomaSocket, port: int, make: Make[R]) -> None:
+        super().__init__()
+        self._socket = socket
+        self._dispatcher = socket.dispatcher
+        self._make = make
+        self._queue: collections.deque[R] = collections.deque()
+        self._closed = False
+        self.port: Final = port
+        if self._dispatcher.by_port.setdefault(port, self) is not self:
+            raise make_error(errno.EADDRINUSE, f"cannot serve port {port}")
+
+    def is_ready(self) -> bool:
+        """True when there is a request to take, or never will be."""
+        return bool(self._queue) or self._closed
+
+    def take(self) -> R | None:
+        """The next request whose client has not given up, or None."""
+        try:
+            while (rpc := self._queue.popleft()).cancelled:
+                pass
+        except IndexError:
+            return None
+        return rpc
+
+    def accept(self, message: _core.nd_app_message, data: memoryview) -> R:
+        """From the dispatcher: takes the only message of a batch."""
+        dispatcher = self._dispatcher
+        by_rpc, identity, replied = dispatcher.by_rpc, message.id, message.sent
+        served = Served(dispatcher, identity)
+        rpc = self._make(self._socket, message.peer, served, memoryview(bytearray(data)))
+        # No call stands between these, so no interrupt can.
+        if replied in by_rpc:
+            del by_rpc[replied]
+        rpc.done, by_rpc[identity] = False, served
+        dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
+        return rpc
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
+        del again
+        dispatcher = self._dispatcher
+        if not dispatcher.owned:
+            served = Served(dispatcher, event.id)
+            rpc = self._make(self._socket, event.peer, served)
+            # No call stands between these, so no interrupt can.
+            rpc.unread, rpc.done, dispatcher.by_rpc[event.id] = event, False, served
+            self._queue += (rpc,)
+            dispatcher.owned = True
+        self.wake()
+
+    def on_end(self) -> None:
+        """From the dispatcher: the stack has ended."""
+        self.wake()
+
+    def forget(self) -> None:
+        """Takes no more requests."""
+        self._dispatcher.by_port.pop(self.port, None)
+
+    def close(self) -> None:
+        """Stops serving; the clients of what waits get errors."""
+        self._closed = True
+        self.forget()
+        self._dispatcher.tell(HOMA, lib.ND_COMMAND_UNLISTEN, port=self.port)
+        self._queue.clear()
+        self.wake()

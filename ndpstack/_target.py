@@ -1,0 +1,86 @@
+"""Who gets events from the dispatcher, and what it asks of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ndpstack._waitable import Waitable
+
+if TYPE_CHECKING:
+    from ndpstack import _core
+    from ndpstack._event import Event
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Target(Protocol):
+    """Who gets the events of a key, a connection, a port or an RPC."""
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """Takes an event, which may come again after an interrupt.
+
+        Args:
+            event: What happened. A received message is the target's once it says so in
+                `Dispatcher.owned`, in one statement with that which keeps the event.
+            again: The call before this one was cut short: what it did must not be done twice.
+        """
+
+    def on_end(self) -> None:
+        """The stack is closed or gone: whoever waits is to look again."""
+
+
+class Accepting(Protocol[T_co]):
+    """What takes a short message without a detour when that is all that came."""
+
+    def is_ready(self) -> bool:
+        """True when it has something else to give, or never will."""
+
+    def accept(self, message: _core.nd_app_message, data: memoryview) -> T_co | None:
+        """Makes of the message what is returned, and counts the batch as done with.
+
+        Args:
+            message: What came, and to whom.
+            data: Its bytes, to be copied.
+
+        Returns:
+            That; None: the message is to come as any other.
+        """
+
+
+class Keyed(Target, Protocol):
+    """A target that keeps its key."""
+
+    key: int
+
+
+class Loop(Protocol):
+    """An event loop that serves this stack."""
+
+    def kick(self) -> None:
+        """Makes it look for events soon; from any thread."""
+
+
+class Answer(Waitable):
+    """The answer to a command; later events of its key go to another target."""
+
+    __slots__ = ("_then", "event")
+
+    def __init__(self, then: Target | None = None) -> None:
+        super().__init__()
+        self.event: Event | None = None
+        self._then = then
+
+    def is_ready(self) -> bool:
+        return self.event is not None
+
+    def on_event(self, event: Event, again: bool) -> None:
+        if self.event is None or again:
+            self.event = self.event or event
+            self.wake()
+        elif self._then is not None:
+            self._then.on_event(event, again)
+
+    def on_end(self) -> None:
+        self.wake()
+        if self._then is not None:
+            self._then.on_end()

@@ -1,0 +1,139 @@
+"""T46: calls cut short at each place where a signal handler can raise, one after the other.
+
+A handler runs at the beginning of a Python function and after a call of one in C; a profiler is
+told of the same places.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from served import PORT, served
+from settled import settle
+
+import ndpstack
+from ndpstack import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+Pair = tuple[ndpstack.Stack, ndpstack.Stack]
+
+PLACES_MAX = 1000
+SIZES = [1, 5_000]
+"""Of a message that is copied, and of one that is leased."""
+
+
+class InterruptError(Exception):
+    """What the handler raises."""
+
+
+def ends_silently(frame: FrameType | None) -> bool:
+    """True in a destructor, whose exceptions Python prints and forgets."""
+    while frame is not None and frame.f_code is not is_interrupted.__code__:
+        if frame.f_code.co_name in ("__del__", "<lambda>"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_interrupted(run: Callable[[], object], place: int) -> bool:
+    """Runs it and interrupts it at that place; False when it ended before."""
+    passed = 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal passed
+        if event in {"call", "c_return"} and not ends_silently(frame):
+            passed += 1
+            if passed == place:
+                raise InterruptError
+
+    sys.setprofile(count)
+    try:
+        run()
+    except InterruptError:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def interrupt_everywhere(run: Callable[[], object], after: Callable[[], None]) -> None:
+    """Runs it again and again, interrupted at one place later each time, and `after` after each."""
+    for place in range(1, PLACES_MAX):
+        interrupted = is_interrupted(run, place)
+        after()
+        if not interrupted:
+            assert place > 10
+            return
+    raise AssertionError("it has no end")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_interrupted_request_leaves_nothing(pair: Pair, size: int) -> None:
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        server = (pair[1].peer(pair[0].address), PORT)
+
+        def ask() -> None:
+            data = bytes([7]) * size
+            assert bytes(client.request(server, data, timeout=20)) == data
+
+        interrupt_everywhere(ask, ask)
+        settle(pair[1], pair[0])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_interrupted_server_leaves_nothing(pair: Pair, size: int) -> None:
+    """A request whose server is interrupted is served later or cancelled, and never kept."""
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        calls: list[ndpstack.Call] = []
+
+        def ask() -> None:
+            for call in calls:
+                call.cancel()
+            calls[:] = [client.start((pair[0].address, PORT), bytes(size), timeout=20)]
+
+        def serve() -> None:
+            with server.recv(timeout=20) as rpc:
+                rpc.reply(rpc.data)
+
+        ask()
+        interrupt_everywhere(serve, ask)
+        last = client.start((pair[0].address, PORT), b"last", timeout=20)
+        for rpc in server:
+            rpc.reply(rpc.data)
+            if bytes(rpc.data) == b"last":
+                break
+        del rpc
+        assert bytes(last.result()) == b"last"
+        calls.clear()
+        with pytest.raises(errors.Timeout):
+            server.recv(timeout=0.05)
+        settle(pair[1], pair[0])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_interrupted_receiver_leaves_nothing(pair: Pair, size: int) -> None:
+    with ndpstack.NdpSocket(pair[0]) as listener, ndpstack.NdpSocket(pair[1]) as sender:
+        listener.bind(PORT)
+        listener.listen()
+        sender.connect((pair[0].address, PORT))
+
+        def send() -> None:
+            sender.send(bytes(size))
+
+        send()
+        with listener.accept(timeout=20) as receiver:
+
+            def receive() -> None:
+                receiver.recv(timeout=20)
+
+            interrupt_everywhere(receive, send)
+            sender.send(b"last", timeout=20)
+            while bytes(receiver.recv(timeout=20)) != b"last":
+                pass
+            assert pair[0].held == 0
