@@ -136,7 +136,8 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[switch.a.port.p]\nphantom = {}", "needs a `rate`"),
         ("[switch.a.port.p]\nrate='1Gbit'\nphantom={rate='2Gbit'}", "would never mark"),
         ("[switch.a.port.p]\nrate='1Kbit'", "1Mbit to 400Gbit"),
-        ("[switch.a.port.p]\nmtu='9000B'", "set `frame`"),
+        ("[switch.a.port.p]\nmtu='9000B'", "frames of 9022B do not fit: set `frame` to it"),
+        ("[switch.a]\nframe='9021B'\nport.p.mtu='9000B'", "set `frame`"),
         ("[switch.a.port.p]\nbackend='packet'\nqueues=2", 'backend = "xdp" only'),
         ("[switch.a.port.p]\nbackend='memory'\nnetns='x'", "has no interface"),
         ("[switch.a.port.p]\nbackend='udp'", "write it like"),
@@ -172,6 +173,11 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
 def test_mistakes_name_the_remedy(tmp_path: Path, table: str, text: str) -> None:
     found = problems(tmp_path, table)
     assert any(text in line for line in found), found
+
+
+def test_frames_of_the_largest_mtu_just_fit(tmp_path: Path) -> None:
+    path = write(tmp_path, "[switch.a]\nframe='9022B'\nport.p.mtu='9000B'")
+    assert "p" in build_plan(load(path))["a"].ports
 
 
 def test_files_of_conf_d_go_over_the_file_in_the_order_of_their_names(tmp_path: Path) -> None:
