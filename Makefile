@@ -160,4 +160,4 @@ docs: dev $(VENV)/ready-to-release ## Build the documentation and run its exampl
 	$(SPHINX) -b doctest docs docs/_build/doctest
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-fuzz dist
+	rm -rf $(VENV) build build-gcc build-clang build-sanitize build-trace build-fuzz dist docs/_build
