@@ -67,16 +67,16 @@ enum nd_homa_type {
 
 struct nd_homa_header {
 	uint64_t sender_id;
+	uint32_t message_bytes;
+	uint32_t length;
+	uint32_t offset;
 	uint16_t target_port;
 	uint16_t source_port;
-	uint16_t cutoff_version;
-	uint8_t retransmit;
 	uint8_t speaker;
 	uint8_t note;
+	uint8_t retransmit;
 	uint8_t level;
-	uint32_t length;
-	uint32_t message_bytes;
-	uint32_t offset;
+	uint16_t cutoff_version;
 	uint16_t ack_count;
 	uint16_t ack_ports[5];
 	union {
@@ -92,14 +92,14 @@ struct nd_packet {
 	uint32_t rank;
 	uint16_t wire_bytes;
 	uint16_t header_bytes;
-	uint16_t payload_bytes;
-	uint16_t path;
 	uint16_t flow;
 	uint8_t protocol;
-	uint8_t type;
-	uint8_t priority;
 	uint8_t marks;
+	uint16_t payload_bytes;
+	uint16_t path;
+	uint8_t type;
 	uint8_t flags;
+	uint8_t priority;
 	uint8_t spare;
 	const uint8_t *payload;
 	union {

@@ -62,6 +62,8 @@ static void set_up(const char *name)
 	bool data = strstr(name, "-data") || !strchr(name, '-');
 
 	config = nd_frame_config_default();
+	config.source_port_first = 1;
+	config.source_port_count = UINT16_MAX; /* whatever the path, it has a port of its own */
 	config.homa_checksum = data;
 	config.verify = data ? ND_FRAME_VERIFY_ALL : ND_FRAME_VERIFY_NONE;
 	peer = wire_peer(strchr(name, '6') ? WIRE_V6 : WIRE_V4);

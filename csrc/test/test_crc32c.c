@@ -61,21 +61,6 @@ TEST(nd_crc32c_add__goes_on_where_it_stopped)
 	CHECK_EQ(nd_crc32c(text, bytes), 0x22620404);
 }
 
-TEST(nd_crc32c_add_36__is_the_same_either_way)
-{
-	uint8_t data[37];
-
-	for (unsigned i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(i * 31 + 7);
-	for (uint32_t seed = 0; seed < 3; seed++) {
-		uint32_t whole = nd_crc32c_add_table(seed * 0x9e3779b9, data + 1, 36);
-
-		CHECK_EQ(nd_crc32c_add_36(seed * 0x9e3779b9, data + 1, false), whole);
-		if (ND_CRC32C_INSTRUCTION)
-			CHECK_EQ(nd_crc32c_add_36(seed * 0x9e3779b9, data + 1, true), whole);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);

@@ -168,16 +168,21 @@ static inline struct nd_packet wire_homa_control(uint8_t type)
 		offsetof(struct nd_packet, last) + sizeof((a)->last) - \
 			offsetof(struct nd_packet, first)) == 0)
 
-/* All fields are equal; padding, which a struct copy may leave alone, does not count. */
+/* All fields that count are equal; acks that are not in use do not. */
 static inline bool wire_same(const struct nd_packet *a, const struct nd_packet *b)
 {
 	if (!WIRE_SAME(a, b, next, payload))
 		return false;
 	if (a->protocol == ND_PROTO_NDP)
 		return WIRE_SAME(a, b, ndp, ndp);
-	return WIRE_SAME(a, b, homa.sender_id, homa.level) &&
-	       WIRE_SAME(a, b, homa.length, homa.ack_ports) &&
-	       WIRE_SAME(a, b, homa.ack_ids, homa.ack_ids);
+	if (a->type == ND_HOMA_CUTOFFS && !WIRE_SAME(a, b, homa.cutoffs, homa.cutoffs))
+		return false;
+	for (uint32_t i = 0; i < a->homa.ack_count; i++) {
+		if (a->homa.ack_ids[i] != b->homa.ack_ids[i] ||
+		    a->homa.ack_ports[i] != b->homa.ack_ports[i])
+			return false;
+	}
+	return WIRE_SAME(a, b, homa.sender_id, homa.ack_count);
 }
 
 /* Hex digits, blanks between them, to bytes; returns how many. */

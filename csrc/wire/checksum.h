@@ -44,6 +44,12 @@ static inline uint64_t nd_checksum_add_ipv4(const uint8_t *header)
 	return nd_checksum_add_u64(nd_checksum_add_u64(first, second), third);
 }
 
+/* The checksum of what has this one once a word that was 0 in it is not; all in memory order. */
+static inline uint16_t nd_checksum_with(uint16_t checksum, uint16_t word)
+{
+	return (uint16_t)(checksum - word - (checksum < word));
+}
+
 /* Corrects the checksum at `at` for 16 bits that changed; all in memory order. */
 static inline void nd_checksum_update(uint8_t *at, uint16_t before, uint16_t after)
 {

@@ -78,20 +78,32 @@ struct nd_frame_peer {
 uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			   uint8_t protocol, uint8_t type);
 
-/* Ethernet with a tag, IPv6 and UDP, rounded up to what copies in whole words. */
-#define ND_FRAME_AROUND_MAX 72
+/* Ethernet with a tag, IPv6 and UDP, rounded up to what copies in whole pieces. */
+#define ND_FRAME_AROUND_PIECE 16
+#define ND_FRAME_AROUND_MAX 80
 
-/* Traffic classes by packet.marks up to LAST_HOP (NDP DATA) or by priority and ECN (Homa). */
+/*
+ * Traffic classes: by packet.marks up to LAST_HOP (NDP DATA), or by priority and ECN (Homa); behind
+ * them by ECN marks (NDP control).
+ */
 #define ND_FRAME_CLASSES 32
+#define ND_FRAME_CONTROL_CLASSES 4
+
+struct nd_frame_template;
+
+/* nd_frame_encode(), for the shape and protocol of one around. */
+typedef uint32_t nd_frame_encode_fn(const struct nd_frame_template *template,
+				    const struct nd_packet *packet, uint8_t *out, uint32_t room);
 
 /* What is the same in all packets of one protocol to one peer. */
 struct nd_frame_around {
+	nd_frame_encode_fn *encode;
 	uint8_t bytes[ND_FRAME_AROUND_MAX]; /* up to the message; what differs is 0 */
-	uint8_t classes[ND_FRAME_CLASSES];
-	uint8_t control_classes[4]; /* NDP control, by ECN marks */
+	struct nd_frame_class {     /* both in memory order */
+		uint16_t start;     /* first two bytes of the IP header */
+		uint16_t checksum;  /* IPv4: of a header that says its length is 0 */
+	} classes[ND_FRAME_CLASSES + ND_FRAME_CONTROL_CLASSES];
 	uint8_t pcp[8];             /* by priority */
-	uint64_t ip_word;           /* IPv6: first 8 bytes of the header, as a number */
-	uint64_t sum;               /* IPv4: checksum's sum over the header's last 16 bytes */
 	uint32_t bytes_max;         /* of a frame */
 	uint32_t check_seed;        /* of NDP's header check */
 	uint16_t port_first;
@@ -104,7 +116,6 @@ struct nd_frame_around {
 		bool tagged;
 		bool udp;
 	} shape;
-	uint8_t usual; /* enum nd_layout_kind: the code for it knows the shape */
 	bool checksum; /* fill in Homa's */
 };
 

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Packets to frames.
+ * Packets to frames: templates, and any packet to any peer in the plainest way. What speed is about
+ * is in usual_encode.c.
  *
- * DESIGN NOTES
- * 1. All that surrounds a message is the same from packet to packet, but for the lengths, the
- *    traffic class, the source port and, with a tag, its PCP. So it is written once for each peer
- *    and protocol; a packet copies it and fills in those.
- * 2. The IPv4 checksum is the sum of what is the same, known beforehand, and of the first four
- *    bytes, which hold all that differs.
- * 3. What calls other functions comes last, as a tail call: so the part that every packet goes
- *    through saves no registers.
+ * All that surrounds a message is the same from packet to packet, but for the lengths, the traffic
+ * class, the source port and, with a tag, its PCP. So it is written once for each peer and protocol;
+ * a packet copies it and fills in those. Of IPv4's checksum each class knows all but the length.
  */
 #include "wire/frame.h"
 
 #include "base/crc32c.h"
-#include "wire/homa_codec.h"
-#include "wire/layout.h"
-#include "wire/ndp_codec.h"
-
-/* What every around has at least, copied at once; the rest follows where there is one. */
-#define AROUND_FIRST 48u
+#include "wire/around.h"
+#include "wire/usual.h"
 
 /* Bytes of the NDP or Homa header, 0 when there is no such type. */
 static uint32_t header_bytes(uint8_t protocol, uint8_t type)
@@ -51,18 +43,6 @@ static uint8_t data_dscp(const struct nd_frame_config *config, uint32_t marks)
 	return marks & ND_MARK_TRIMMABLE ? config->dscp_trimmable : config->dscp_data;
 }
 
-static void prepare_classes(const struct nd_frame_config *config, uint8_t protocol,
-			    struct nd_frame_around *around)
-{
-	for (uint32_t i = 0; i < ND_FRAME_CLASSES; i++)
-		around->classes[i] = protocol == ND_PROTO_NDP ?
-					     class_of(data_dscp(config, i), i) :
-					     class_of(config->dscp_homa[i >> 2], i & 3);
-	for (uint32_t i = 0; i < ND_ARRAY_SIZE(around->control_classes); i++)
-		around->control_classes[i] = class_of(config->dscp_control, i);
-	memcpy(around->pcp, config->pcp, sizeof(around->pcp));
-}
-
 /* The headers themselves; lengths, class, port and checksum stay 0. */
 static void prepare_bytes(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			  uint8_t protocol, struct nd_frame_around *around)
@@ -80,9 +60,7 @@ static void prepare_bytes(const struct nd_frame_config *config, const struct nd_
 	nd_eth_encode(shape->v4 ? ND_ETH_TYPE_IPV4 : ND_ETH_TYPE_IPV6, peer->vlan, 0,
 		      around->bytes);
 	nd_ip_encode(&ip, peer->source, peer->target, network);
-	memset(network + (shape->v4 ? ND_IPV4_CHECKSUM_AT : ND_IPV6_LENGTH_AT), 0, 2);
-	around->sum = nd_checksum_add(0, network + 4, ND_IPV4_BYTES - 4);
-	around->ip_word = nd_get_u64(network);
+	nd_ip_set_payload(network, ip.version, 0, 0);
 	if (shape->udp)
 		nd_udp_encode(0, protocol == ND_PROTO_NDP ? config->ndp_port : config->homa_port,
 			      0, around->bytes + shape->transport_at);
@@ -104,14 +82,39 @@ static struct nd_frame_shape shape_of(const struct nd_frame_config *config,
 	return shape;
 }
 
-/* Usual kinds are for CPUs that check headers by an instruction. */
-static enum nd_layout_kind kind_of(const struct nd_frame_shape *shape, uint8_t protocol)
+static nd_frame_encode_fn *encoder_of(const struct nd_frame_shape *shape, uint8_t protocol)
 {
-	if (shape->tagged || !ND_CRC32C_INSTRUCTION)
-		return ND_LAYOUT_ANY;
+	if (shape->tagged || !ND_VECTOR_CPU)
+		return nd_any_encode;
 	if (protocol == ND_PROTO_NDP)
-		return shape->v4 ? ND_LAYOUT_NDP4 : ND_LAYOUT_NDP6;
-	return shape->v4 && !shape->udp ? ND_LAYOUT_HOMA4 : ND_LAYOUT_ANY;
+		return shape->v4 ? nd_usual_encode_ndp4 : nd_usual_encode_ndp6;
+	return shape->v4 && !shape->udp ? nd_usual_encode_homa4 : nd_any_encode;
+}
+
+/* The traffic class of a packet that nd_around_*_class() gives this index. */
+static uint8_t class_at(const struct nd_frame_config *config, uint8_t protocol, uint32_t index)
+{
+	if (index >= ND_FRAME_CLASSES)
+		return class_of(config->dscp_control, index - ND_FRAME_CLASSES);
+	if (protocol == ND_PROTO_NDP)
+		return class_of(data_dscp(config, index), index);
+	return class_of(config->dscp_homa[index >> 2], index & 3);
+}
+
+/* Once the headers are there, of class 0. */
+static void prepare_classes(const struct nd_frame_config *config, uint8_t protocol,
+			    struct nd_frame_around *around)
+{
+	uint8_t *ip = around->bytes + around->shape.network_at;
+	uint8_t version = around->shape.v4 ? 4 : 6;
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(around->classes); i++) {
+		struct nd_frame_class *class = &around->classes[i];
+
+		nd_ip_set_class(ip, version, class_at(config, protocol, i));
+		memcpy(&class->start, ip, sizeof(class->start));
+		memcpy(&class->checksum, ip + ND_IPV4_CHECKSUM_AT, sizeof(class->checksum));
+	}
 }
 
 static void prepare(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
@@ -124,11 +127,12 @@ static void prepare(const struct nd_frame_config *config, const struct nd_frame_
 		.port_first = config->source_port_first,
 		.port_count = config->source_port_count,
 		.shape = shape,
-		.usual = (uint8_t)kind_of(&shape, protocol),
+		.encode = encoder_of(&shape, protocol),
 		.checksum = config->homa_checksum,
 	};
 	prepare_bytes(config, peer, protocol, around);
 	prepare_classes(config, protocol, around);
+	memcpy(around->pcp, config->pcp, sizeof(around->pcp));
 	if (!shape.v4)
 		around->check_seed = nd_ndp_check_seed(around->bytes + shape.network_at +
 						       ND_IPV6_ADDRESSES_AT);
@@ -144,61 +148,13 @@ void nd_frame_prepare(const struct nd_frame_config *config, const struct nd_fram
 uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd_frame_peer *peer,
 			   uint8_t protocol, uint8_t type)
 {
-	struct nd_frame_around around;
-	uint32_t bytes;
+	struct nd_frame_shape shape = shape_of(config, peer, protocol);
+	uint32_t bytes = shape.message_at + header_bytes(protocol, type);
 
-	prepare(config, peer, protocol, &around);
-	bytes = around.shape.message_at + header_bytes(protocol, type);
 	return nd_max_u32(bytes, ND_ETH_FRAME_BYTES_MIN) + config->framing_bytes;
 }
 
 /* ---- for each packet ---- */
-
-ND_INLINE uint16_t source_port(const struct nd_frame_around *around, uint32_t path)
-{
-	/* The usual count needs no division. */
-	if (ND_UNLIKELY(path >= around->port_count))
-		path %= around->port_count;
-	return (uint16_t)(around->port_first + path);
-}
-
-/* The first bytes of an IPv4 header, all that differs, and the checksum over all of it. */
-ND_INLINE void put_ipv4(const struct nd_frame_around *around, uint8_t class, uint32_t length,
-			uint8_t *out)
-{
-	uint32_t word = htobe32(UINT32_C(0x45000000) | (uint32_t)class << 16 | length);
-	uint16_t checksum = (uint16_t)~nd_checksum_fold(around->sum + word);
-
-	memcpy(out, &word, sizeof(word));
-	memcpy(out + ND_IPV4_CHECKSUM_AT, &checksum, sizeof(checksum));
-}
-
-/* Ethernet, IP and UDP around a message, in a frame of `bytes`. */
-ND_INLINE void put_around(const struct nd_frame_around *around, const struct nd_frame_shape *shape,
-			  const struct nd_packet *packet, uint8_t class, uint32_t bytes,
-			  uint8_t *out)
-{
-	uint32_t length = bytes - shape->transport_at;
-	uint8_t *network = out + shape->network_at;
-	uint16_t port = 0;
-
-	memcpy(out, around->bytes, AROUND_FIRST);
-	if (ND_UNLIKELY(shape->message_at > AROUND_FIRST))
-		memcpy(out + AROUND_FIRST, around->bytes + AROUND_FIRST,
-		       ND_FRAME_AROUND_MAX - AROUND_FIRST);
-	if (ND_UNLIKELY(shape->tagged))
-		out[ND_ETH_TAG_AT] |= (uint8_t)(around->pcp[packet->priority & 7] << 5);
-	if (shape->udp) {
-		port = source_port(around, packet->path);
-		nd_put_u16(out + shape->transport_at, port);
-		nd_put_u16(out + shape->transport_at + ND_UDP_LENGTH_AT, (uint16_t)length);
-	}
-	if (ND_LIKELY(shape->v4))
-		put_ipv4(around, class, length + ND_IPV4_BYTES, network);
-	else
-		nd_put_u64(network, around->ip_word | (uint64_t)class << 52 |
-					    (uint64_t)port << 32 | (uint64_t)length << 16);
-}
 
 static void put_payload(const struct nd_packet *packet, uint8_t *out)
 {
@@ -208,139 +164,74 @@ static void put_payload(const struct nd_packet *packet, uint8_t *out)
 		memset(out, 0, packet->payload_bytes);
 }
 
-/* What is in front of the payload was written; this is the rest, apart for the sake of note 3. */
-static ND_NOINLINE uint32_t end_ndp(const struct nd_frame_around *around,
-				    const struct nd_packet *packet, uint8_t *out, uint32_t bytes)
+uint32_t nd_any_end_ndp(const struct nd_frame_around *around, const struct nd_packet *packet,
+			uint8_t *out)
 {
-	uint8_t *message = out + around->shape.message_at;
-	uint8_t *payload = message + ND_NDP_HEADER_BYTES;
+	uint32_t payload_at = around->shape.message_at + ND_NDP_HEADER_BYTES;
 
-	put_payload(packet, payload);
-	nd_ndp_put_checks(around->check_seed, nd_crc32c(payload, packet->payload_bytes),
-			  ND_CRC32C_INSTRUCTION, message);
-	return bytes;
+	put_payload(packet, out + payload_at);
+	nd_ndp_put_checks(around->check_seed, nd_crc32c(out + payload_at, packet->payload_bytes),
+			  out + around->shape.message_at);
+	return payload_at + packet->payload_bytes;
 }
 
-ND_INLINE uint32_t encode_ndp(const struct nd_frame_around *around,
-			      const struct nd_frame_shape *shape, bool instruction,
-			      const struct nd_packet *packet, uint8_t *out, uint32_t room)
-{
-	uint32_t payload = packet->marks & ND_MARK_TRIMMED ? 0 : packet->payload_bytes;
-	uint32_t bytes = shape->message_at + ND_NDP_HEADER_BYTES + payload;
-	uint8_t *message = out + shape->message_at;
-	bool data = packet->type == ND_NDP_DATA && !(packet->marks & ND_MARK_CONTROL);
-
-	if (ND_UNLIKELY(bytes > room || bytes > around->bytes_max))
-		return 0;
-	put_around(around, shape, packet,
-		   data ? around->classes[packet->marks % ND_FRAME_CLASSES] :
-			  around->control_classes[packet->marks & (ND_MARK_ECT | ND_MARK_CE)],
-		   bytes, out);
-	nd_ndp_put_fields(packet, message);
-	if (payload)
-		return end_ndp(around, packet, out, bytes);
-	nd_ndp_put_checks(shape->v4 ? 0 : around->check_seed, 0, instruction, message);
-	return bytes;
-}
-
-/* The same with the shape known beforehand. */
-ND_INLINE uint32_t encode_ndp_usual(const struct nd_frame_around *around, bool v4,
-				    const struct nd_packet *packet, uint8_t *out, uint32_t room)
-{
-	struct nd_frame_shape shape = {
-		.network_at = ND_ETH_BYTES,
-		.transport_at = ND_ETH_BYTES + (v4 ? ND_IPV4_BYTES : ND_IPV6_BYTES),
-		.message_at = ND_ETH_BYTES + (v4 ? ND_IPV4_BYTES : ND_IPV6_BYTES) + ND_UDP_BYTES,
-		.v4 = v4,
-		.udp = true,
-	};
-
-	return encode_ndp(around, &shape, true, packet, out, room);
-}
-
-static ND_NOINLINE uint32_t encode_ndp6(const struct nd_frame_around *around,
-					const struct nd_packet *packet, uint8_t *out,
-					uint32_t room)
-{
-	return encode_ndp_usual(around, false, packet, out, room);
-}
-
-static ND_NOINLINE uint32_t end_homa(const struct nd_frame_around *around,
-				     const struct nd_packet *packet, uint8_t *out, uint32_t bytes)
+uint32_t nd_any_end_homa(const struct nd_frame_around *around, const struct nd_packet *packet,
+			 uint8_t *out, uint32_t bytes)
 {
 	const struct nd_frame_shape *shape = &around->shape;
-	uint32_t addresses = shape->v4 ? ND_IPV4_ADDRESSES_AT : ND_IPV6_ADDRESSES_AT;
 	uint8_t *message = out + shape->message_at;
 
 	if (!(packet->marks & ND_MARK_TRIMMED))
 		put_payload(packet, message + nd_homa_header_bytes(packet->type));
 	if (around->checksum)
 		nd_homa_fill_checksum(message, bytes - shape->message_at,
-				      around->bytes + shape->network_at + addresses,
+				      nd_ip_addresses_in(around->bytes + shape->network_at,
+							 shape->v4 ? 4 : 6),
 				      shape->v4 ? 8 : 32);
 	return bytes;
 }
 
-ND_INLINE uint32_t encode_homa_as(const struct nd_frame_around *around,
-				  const struct nd_frame_shape *shape, bool data,
-				  const struct nd_packet *packet, uint8_t *out, uint32_t room)
+/* Of the frame, or 0 when it does not fit. */
+static uint32_t frame_bytes(const struct nd_frame_around *around, const struct nd_packet *packet,
+			    uint32_t room)
 {
+	uint32_t header = header_bytes(packet->protocol, packet->type);
 	uint32_t payload = packet->marks & ND_MARK_TRIMMED ? 0 : packet->payload_bytes;
-	uint32_t header = data ? ND_HOMA_DATA_BYTES : nd_homa_header_bytes(packet->type);
-	uint32_t bytes = shape->message_at + header + payload;
+	uint32_t bytes = around->shape.message_at + header + payload;
 
-	if (ND_UNLIKELY(header == 0 || bytes > room || bytes > around->bytes_max))
+	return header == 0 || bytes > room || bytes > around->bytes_max ? 0 : bytes;
+}
+
+uint32_t nd_any_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
+		       uint8_t *out, uint32_t room)
+{
+	bool ndp = packet->protocol == ND_PROTO_NDP;
+	const struct nd_frame_around *around = ndp ? &template->ndp : &template->homa;
+	uint8_t *message = out + around->shape.message_at;
+	uint32_t bytes = frame_bytes(around, packet, room);
+	bool payload = packet->payload_bytes != 0 && !(packet->marks & ND_MARK_TRIMMED);
+
+	if (ND_UNLIKELY(bytes == 0))
 		return 0;
-	put_around(around, shape, packet,
-		   around->classes[(packet->priority & 7) << 2 |
-				   (packet->marks & (ND_MARK_ECT | ND_MARK_CE))],
-		   bytes, out);
-	if (data)
-		nd_homa_put_data(packet, out + shape->message_at);
-	else
-		nd_homa_put_control(packet, out + shape->message_at);
-	return payload || around->checksum ? end_homa(around, packet, out, bytes) : bytes;
-}
-
-/* DATA straight above IPv4. */
-static ND_NOINLINE uint32_t encode_homa4(const struct nd_frame_around *around,
-					 const struct nd_packet *packet, uint8_t *out,
-					 uint32_t room)
-{
-	static const struct nd_frame_shape shape = {
-		.network_at = ND_ETH_BYTES,
-		.transport_at = ND_ETH_BYTES + ND_IPV4_BYTES,
-		.message_at = ND_ETH_BYTES + ND_IPV4_BYTES,
-		.v4 = true,
-	};
-
-	return encode_homa_as(around, &shape, true, packet, out, room);
-}
-
-/* Any packet to any peer. */
-static ND_NOINLINE uint32_t encode_any(const struct nd_frame_template *template,
-				       const struct nd_packet *packet, uint8_t *out, uint32_t room)
-{
-	const struct nd_frame_around *homa = &template->homa, *ndp = &template->ndp;
-
-	if (packet->protocol == ND_PROTO_HOMA)
-		return encode_homa_as(homa, &homa->shape, packet->type == ND_HOMA_DATA, packet,
-				      out, room);
-	if (packet->protocol == ND_PROTO_NDP)
-		return encode_ndp(ndp, &ndp->shape, ND_CRC32C_INSTRUCTION, packet, out, room);
-	return 0;
+	nd_around_put(around, &around->shape,
+		      ndp ? nd_around_ndp_class(around, packet) :
+			    nd_around_homa_class(around, packet),
+		      (uint16_t)(around->port_first + packet->path % around->port_count), bytes,
+		      out);
+	if (around->shape.tagged)
+		out[ND_ETH_TAG_AT] |= (uint8_t)(around->pcp[packet->priority & 7] << 5);
+	if (ndp) {
+		nd_ndp_encode(packet, around->check_seed, 0, message);
+		return payload ? nd_any_end_ndp(around, packet, out) : bytes;
+	}
+	nd_homa_encode(packet, message);
+	return payload || around->checksum ? nd_any_end_homa(around, packet, out, bytes) : bytes;
 }
 
 uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
 			 uint8_t *out, uint32_t room)
 {
-	if (packet->protocol == ND_PROTO_NDP) {
-		if (ND_LIKELY(template->ndp.usual == ND_LAYOUT_NDP4))
-			return encode_ndp_usual(&template->ndp, true, packet, out, room);
-		if (template->ndp.usual == ND_LAYOUT_NDP6)
-			return encode_ndp6(&template->ndp, packet, out, room);
-	} else if (packet->type == ND_HOMA_DATA && template->homa.usual == ND_LAYOUT_HOMA4) {
-		return encode_homa4(&template->homa, packet, out, room);
-	}
-	return encode_any(template, packet, out, room);
+	return packet->protocol == ND_PROTO_NDP ?
+		       template->ndp.encode(template, packet, out, room) :
+		       template->homa.encode(template, packet, out, room);
 }

@@ -49,20 +49,20 @@ enum nd_homa_note {
 	ND_HOMA_NOTE_FULL = 6,     /* RPC_UNKNOWN to a client: no room for the request, try later */
 };
 
-/* The wire's latter half of a word first, as in struct nd_ndp_header. */
+/* What is side by side on the wire is so here, for the codec to move it together. */
 struct nd_homa_header {
 	uint64_t sender_id;      /* RPC id as the sender knows it: even from the client */
-	uint16_t target_port;
-	uint16_t source_port;
-	uint16_t cutoff_version; /* DATA: last CUTOFFS seen from the target; CUTOFFS: this one */
-	uint8_t retransmit;      /* DATA: sent in answer to a RESEND */
-	uint8_t speaker;         /* wire byte 8: ND_HOMA_SPEAKER from our own endpoints, or 0 */
-	uint8_t note;            /* wire byte 9: enum nd_homa_note, 0 from others */
-	uint8_t level;           /* GRANT: priority of data sent under it; RESEND: of the answer */
+	uint32_t message_bytes;  /* DATA: length of the whole message */
 	uint32_t length;         /* DATA: bytes sent without more grants ("incoming");
 				  * RESEND: bytes wanted, or ND_HOMA_RESEND_ALL */
-	uint32_t message_bytes;  /* DATA: length of the whole message */
 	uint32_t offset;         /* DATA: first byte; GRANT: send below it; RESEND: first byte */
+	uint16_t target_port;
+	uint16_t source_port;
+	uint8_t speaker;         /* wire byte 8: ND_HOMA_SPEAKER from our own endpoints, or 0 */
+	uint8_t note;            /* wire byte 9: enum nd_homa_note, 0 from others */
+	uint8_t retransmit;      /* DATA: sent in answer to a RESEND */
+	uint8_t level;           /* GRANT: priority of data sent under it; RESEND: of the answer */
+	uint16_t cutoff_version; /* DATA: last CUTOFFS seen from the target; CUTOFFS: this one */
 	uint16_t ack_count;      /* DATA: 0 or 1; ACK: 0..5; entries in use below */
 	uint16_t ack_ports[ND_HOMA_ACKS_MAX]; /* server port of each acknowledged RPC */
 	union {

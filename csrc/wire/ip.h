@@ -20,6 +20,7 @@
 #define ND_IPV4_ADDRESSES_AT 12u
 #define ND_IPV6_BYTES 40u
 #define ND_IPV6_CLASS_SHIFT 4 /* of the first 16 bits */
+#define ND_IPV6_LABEL_AT 2u   /* of the flow label's last 16 bits */
 #define ND_IPV6_LENGTH_AT 4u
 #define ND_IPV6_PROTOCOL_AT 6u
 #define ND_IPV6_ADDRESSES_AT 8u
@@ -182,6 +183,38 @@ static inline void nd_ip_addresses(const uint8_t *header, uint8_t version, uint8
 	memcpy(target, mapped, sizeof(mapped));
 	memcpy(source + 12, header + ND_IPV4_ADDRESSES_AT, 4);
 	memcpy(target + 12, header + ND_IPV4_ADDRESSES_AT + 4, 4);
+}
+
+/* DSCP and ECN. */
+static inline uint8_t nd_ip_class(const uint8_t *header, uint8_t version)
+{
+	return version == 4 ? header[ND_IPV4_CLASS_AT] :
+			      (uint8_t)(nd_get_u16(header) >> ND_IPV6_CLASS_SHIFT);
+}
+
+/* The addresses as they stand in the header, source first. */
+static inline const uint8_t *nd_ip_addresses_in(const uint8_t *header, uint8_t version)
+{
+	return header + (version == 4 ? ND_IPV4_ADDRESSES_AT : ND_IPV6_ADDRESSES_AT);
+}
+
+/*
+ * Both addresses, as they stand in the header, in one word in memory order. Of IPv6 it is their
+ * halves by XOR, which does not tell source from target.
+ */
+static inline uint64_t nd_ip_ends(const uint8_t *addresses, uint8_t version)
+{
+	uint64_t ends, word;
+
+	memcpy(&ends, addresses, sizeof(ends));
+	if (version == 4)
+		return ends;
+#pragma GCC unroll 3
+	for (uint32_t at = 8; at < 32; at += 8) {
+		memcpy(&word, addresses + at, sizeof(word));
+		ends ^= word;
+	}
+	return ends;
 }
 
 /* Rewrites DSCP and ECN in place, and the checksum with them. */

@@ -60,10 +60,7 @@ enum nd_ndp_close_reason {
 	ND_NDP_CLOSE_PROTOCOL = 4, /* the peer broke a rule or a limit */
 };
 
-/*
- * In the order in which a little-endian machine moves two fields as one word: what shares a word on
- * the wire is side by side, the wire's latter half first.
- */
+/* What is side by side on the wire is so here, for the codec to move it together. */
 struct nd_ndp_header {
 	union {
 		uint32_t pull; /* PULL (ACK, NACK with FLAG_PULL): packets released so far */
@@ -99,6 +96,9 @@ uint32_t nd_ndp_check_seed(const uint8_t addresses[32]);
  */
 void nd_ndp_encode(const struct nd_packet *packet, uint32_t check_seed, uint32_t payload_check,
 		   uint8_t *out);
+
+/* The two checks alone, of a header that is otherwise written. */
+void nd_ndp_put_checks(uint32_t check_seed, uint32_t payload_check, uint8_t *out);
 
 /*
  * Reads header and payload out of bytes, which end where lengths or a cut end them. Sets what

@@ -45,15 +45,15 @@ struct nd_packet {
 	uint32_t rank;          /* remaining (or absolute) message bytes; smaller is more urgent */
 	uint16_t wire_bytes;    /* bytes this packet occupies on a link, framing included */
 	uint16_t header_bytes;  /* ... once trimmed; equal to wire_bytes when nothing can be cut */
-	uint16_t payload_bytes; /* bytes the sender put in; stays after trimming */
-	uint16_t path;          /* path id chosen by the sender */
 	uint16_t flow;          /* hash of the flow, for per-flow ECMP and pFabric */
 	uint8_t protocol;       /* enum nd_protocol */
-	uint8_t type;           /* enum nd_ndp_type or enum nd_homa_type */
-	uint8_t priority;       /* 0..7, 7 is served first */
 	uint8_t marks;          /* ND_MARK_* */
+	uint16_t payload_bytes; /* bytes the sender put in; stays after trimming */
+	uint16_t path;          /* path id chosen by the sender */
+	uint8_t type;           /* enum nd_ndp_type or enum nd_homa_type */
 	uint8_t flags;          /* the protocol's own flags, ND_NDP_FLAG_* */
-	uint8_t spare;
+	uint8_t priority;       /* 0..7, 7 is served first */
+	uint8_t spare;          /* 0 */
 	const uint8_t *payload; /* payload_bytes of data, NULL where bytes are not carried */
 	union {
 		struct nd_ndp_header ndp;
@@ -61,6 +61,8 @@ struct nd_packet {
 	};
 };
 
+_Static_assert(offsetof(struct nd_packet, spare) == offsetof(struct nd_packet, payload_bytes) + 7,
+	       "the codec moves from payload_bytes to spare at once");
 _Static_assert(offsetof(struct nd_packet, payload) == 32, "switch state is half a cache line");
 _Static_assert(offsetof(struct nd_packet, ndp) + sizeof(struct nd_ndp_header) == 64,
 	       "an NDP packet is one cache line");

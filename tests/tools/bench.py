@@ -50,22 +50,22 @@ class Bench:
 
 
 BENCHES = (
-    Bench("NDP frame: encode + decode", "bench_wire", ("encode-ndp", "decode-ndp"), 200, 335),
+    Bench("NDP frame: encode + decode", "bench_wire", ("encode-ndp", "decode-ndp"), 200, 200),
     Bench(
-        "NDP frame, IPv6: encode + decode", "bench_wire", ("encode-ndp6", "decode-ndp6"), 200, 350
+        "NDP frame, IPv6: encode + decode", "bench_wire", ("encode-ndp6", "decode-ndp6"), 200, 203
     ),
-    Bench("Homa frame: encode + decode", "bench_wire", ("encode-homa", "decode-homa"), 200, 340),
+    Bench("Homa frame: encode + decode", "bench_wire", ("encode-homa", "decode-homa"), 200, 200),
     Bench(
         "NDP frame, 1408 bytes and their check",
         "bench_wire",
         ("encode-ndp-data", "decode-ndp-data"),
-        gate=1_380,
+        gate=1_160,
     ),
     Bench(
         "Homa frame, 1408 bytes and their checksum",
         "bench_wire",
         ("encode-homa-data", "decode-homa-data"),
-        gate=2_340,
+        gate=2_200,
     ),
     Bench("trim a frame in place", "bench_wire", ("trim",), gate=580),
     Bench("droptail: enqueue + dequeue", "bench_queue", ("droptail",), gate=145),
