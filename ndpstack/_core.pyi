@@ -95,16 +95,16 @@ class nd_ndp_header(Struct):
 
 class nd_homa_header(Struct):
     sender_id: int
+    message_bytes: int
+    length: int
+    offset: int
     target_port: int
     source_port: int
-    cutoff_version: int
-    retransmit: int
     speaker: int
     note: int
+    retransmit: int
     level: int
-    length: int
-    message_bytes: int
-    offset: int
+    cutoff_version: int
     ack_count: int
     ack_ports: Pointer[int]
     ack_ids: Pointer[int]
@@ -117,14 +117,14 @@ class nd_packet(Struct):
     rank: int
     wire_bytes: int
     header_bytes: int
-    payload_bytes: int
-    path: int
     flow: int
     protocol: int
-    type: int
-    priority: int
     marks: int
+    payload_bytes: int
+    path: int
+    type: int
     flags: int
+    priority: int
     spare: int
     payload: Pointer[int]
     ndp: nd_ndp_header
