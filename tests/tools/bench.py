@@ -59,7 +59,7 @@ BENCHES = (
         "NDP frame, 1408 bytes and their check",
         "bench_wire",
         ("encode-ndp-data", "decode-ndp-data"),
-        gate=1_160,
+        gate=1_120,
     ),
     Bench(
         "Homa frame, 1408 bytes and their checksum",
@@ -67,7 +67,7 @@ BENCHES = (
         ("encode-homa-data", "decode-homa-data"),
         gate=2_200,
     ),
-    Bench("trim a frame in place", "bench_wire", ("trim",), gate=580),
+    Bench("trim a frame in place", "bench_wire", ("trim",), gate=530),
     Bench("droptail: enqueue + dequeue", "bench_queue", ("droptail",), gate=145),
     Bench("ecn: enqueue + dequeue", "bench_queue", ("ecn",), gate=165),
     Bench("cut_payload: enqueue (cut) + dequeue", "bench_queue", ("cut_payload",), gate=200),
