@@ -90,7 +90,9 @@ class Session:
     async def reply(self, reply: Reply) -> None:
         """Answers, at the speed at which the client reads."""
         if self._write(encode(reply)):
-            await asyncio.wait_for(self._writer.drain(), SEND_SECONDS_MAX)
+            # wait_for would lose a cancellation that comes as the drain ends, and a daemon its end.
+            async with asyncio.timeout(SEND_SECONDS_MAX):
+                await self._writer.drain()
 
     def hang_up(self) -> None:
         """Closes the connection without waiting."""

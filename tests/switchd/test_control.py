@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -18,9 +19,9 @@ from hypothesis import strategies as st
 from running_daemon import RunningDaemon
 
 from ndpstack._errors import UserError
-from ndpstack.control import Call, Client, ControlError, UnreachableError, encode
-from switchd.control import METHODS
-from switchd.control._server import BURST_CALLS, Limiter, may_connect
+from ndpstack.control import Call, Client, ControlError, Reply, UnreachableError, encode
+from switchd.control import METHODS, ServerCounters
+from switchd.control._server import BURST_CALLS, Limiter, Session, may_connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -367,3 +368,41 @@ def test_a_start_that_fails_leaves_no_socket(stopped: RunningDaemon) -> None:
     with pytest.raises(UserError, match="cannot listen there"):
         stopped.start()
     assert not (stopped.folder / "control.sock").exists()
+
+
+class Drained:
+    """A writer whose client reads when the test says so."""
+
+    def __init__(self) -> None:
+        self.transport, self.read = self, asyncio.Event()
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    async def drain(self) -> None:
+        await self.read.wait()
+
+
+def test_who_ends_a_session_is_heard_whenever_that_is() -> None:
+    """Clients that called without a pause kept a daemon from ending."""
+
+    async def run() -> None:
+        for turns in range(4):
+            writer = Drained()
+            session = Session(cast("asyncio.StreamWriter", writer), ServerCounters(), "x")
+            task = asyncio.create_task(session.reply(Reply(1, None, None)))
+            await asyncio.sleep(0.001)
+            writer.read.set()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            heard = task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled() is heard
+
+    asyncio.run(run())
