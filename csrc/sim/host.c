@@ -67,7 +67,8 @@ static void arm(struct nd_sim *sim, uint32_t number)
 		return;
 	host->timer_later = host->timer_at;
 	host->timer_at = time;
-	nd_sim_put(sim, time, ND_WORK_TIMER, number, 0);
+	nd_agenda_put(&sim->agenda, time, (uint32_t)ND_WORK_TIMER << ND_WORK_SHIFT | number, 0,
+		      number);
 }
 
 /* Takes the events out of an endpoint; whether there were any. */

@@ -107,7 +107,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	ndp->starved_head = ndp->starved_tail = ND_NONE;
 	ndp->event_head = ndp->event_tail = ND_NONE;
 	ndp->busy_since = ND_NEVER;
-	ndp->found_slot = ND_NONE;
+	ndp->found[0].slot = ndp->found[1].slot = ND_NONE;
 	for (uint32_t i = 0; i < ND_NDP_PRIORITIES; i++)
 		ndp->ready_head[i] = ndp->ready_tail[i] = ND_NONE;
 	for (uint32_t i = 0; i < ND_NDP_BLOCKED_BUCKETS; i++)

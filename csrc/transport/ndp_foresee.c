@@ -20,14 +20,16 @@ static inline void fetch_item(const struct nd_pool *pool, uint32_t index)
 /* Connection of the packet, or the one that is next to send. */
 static uint32_t slot_of(const struct nd_ndp *ndp, const struct nd_packet *packet)
 {
+	const struct nd_ndp_found *found;
 	uint64_t key;
 
 	if (!packet)
 		return ndp->ready_levels ?
 			       ndp->ready_head[nd_top_bit_u32(ndp->ready_levels)] :
 			       ND_NONE;
-	if (ND_LIKELY(nd_ndp_ends(packet) == ndp->found_ends))
-		return ndp->found_slot;
+	found = nd_ndp_found_for(ndp, packet);
+	if (ND_LIKELY(nd_ndp_ends(packet) == found->ends))
+		return found->slot;
 	key = nd_ndp_key(packet->source, packet->ndp.connection,
 			 !(packet->flags & ND_NDP_FLAG_REPLY));
 	return nd_map_get(&ndp->connection_map, key);

@@ -230,6 +230,12 @@ struct nd_ndp_control {
 
 /* ---- the endpoint ---- */
 
+/* A connection that was found in the map: the next packet is often of the same one. */
+struct nd_ndp_found {
+	uint64_t ends; /* nd_ndp_ends() */
+	uint32_t slot; /* or ND_NONE */
+};
+
 /* What every packet touches comes first, what hardly any does last: a simulated host's endpoint is
  * never in the cache when its packet comes, and each line of it is waited for. */
 struct nd_ndp {
@@ -242,8 +248,7 @@ struct nd_ndp {
 	uint32_t event_head, event_tail; /* tagged */
 	uint32_t events;      /* queued */
 	uint32_t self;
-	uint32_t found_slot;   /* of the last connection found in the map, or ND_NONE; ... */
-	uint64_t found_ends;   /* ... its ends, nd_ndp_ends() */
+	struct nd_ndp_found found[2]; /* the last one that we opened, and that we accepted */
 	struct nd_pool connections;
 	struct nd_heap timers; /* by connection slot */
 	struct nd_pull pull;
@@ -365,6 +370,13 @@ static inline uint64_t nd_ndp_key(uint32_t peer, uint32_t id, bool accepted)
 static inline uint64_t nd_ndp_ends(const struct nd_packet *packet)
 {
 	return (uint64_t)packet->source << 32 | packet->ndp.connection;
+}
+
+/* Where the packet's connection is noted if it is the last one of its kind that was found. */
+static inline const struct nd_ndp_found *nd_ndp_found_for(const struct nd_ndp *ndp,
+							  const struct nd_packet *packet)
+{
+	return &ndp->found[!(packet->flags & ND_NDP_FLAG_REPLY)];
 }
 
 struct nd_ndp_connection *nd_ndp_connection_find(const struct nd_ndp *ndp, uint64_t handle);

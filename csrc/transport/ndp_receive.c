@@ -380,8 +380,7 @@ static struct nd_ndp_connection *find(struct nd_ndp *ndp, const struct nd_packet
 	uint64_t key = nd_ndp_key(packet->source, packet->ndp.connection, accepted);
 	uint32_t slot = nd_map_get(&ndp->connection_map, key);
 
-	ndp->found_slot = slot;
-	ndp->found_ends = nd_ndp_ends(packet);
+	ndp->found[accepted] = (struct nd_ndp_found){ .ends = nd_ndp_ends(packet), .slot = slot };
 	return slot == ND_NONE ? NULL : nd_ndp_connection_at(ndp, slot);
 }
 
@@ -433,7 +432,6 @@ ND_INLINE bool is_ordinary(const struct nd_ndp_connection *connection,
 			   const struct nd_packet *packet)
 {
 	return (connection->state == ND_NDP_OPEN || connection->state == ND_NDP_CLOSING) &&
-	       connection->accepted == !(packet->flags & ND_NDP_FLAG_REPLY) &&
 	       !(packet->marks & ND_MARK_BOUNCED) && packet->type - 1u < ND_NDP_CLOSE - 1u;
 }
 
@@ -441,12 +439,12 @@ ND_INLINE bool is_ordinary(const struct nd_ndp_connection *connection,
 void nd_ndp_receive(void *endpoint, const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_ndp *ndp = endpoint;
-	uint32_t slot = ndp->found_slot;
+	const struct nd_ndp_found *found = nd_ndp_found_for(ndp, packet);
 	struct nd_ndp_connection *connection;
 
 	ndp->clock = now;
-	if (ND_LIKELY(nd_ndp_ends(packet) == ndp->found_ends && slot != ND_NONE)) {
-		connection = nd_ndp_connection_at(ndp, slot);
+	if (ND_LIKELY(nd_ndp_ends(packet) == found->ends && found->slot != ND_NONE)) {
+		connection = nd_ndp_connection_at(ndp, found->slot);
 		if (ND_LIKELY(is_ordinary(connection, packet))) {
 			nd_ndp_feedback_heard(connection, now);
 			on_type(ndp, connection, packet, now);

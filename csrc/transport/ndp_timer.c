@@ -191,7 +191,7 @@ static void forget(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
 	nd_map_remove(&ndp->connection_map, nd_ndp_key(connection->address, connection->id,
 						       connection->accepted));
-	ndp->found_slot = ND_NONE;
+	ndp->found[connection->accepted].slot = ND_NONE;
 	connection->state = ND_NDP_ENDED;
 	nd_ndp_connection_try_free(ndp, connection);
 }
