@@ -8,6 +8,9 @@
 #define SLOT_MASK (ND_AGENDA_SLOTS - 1)
 #define CHUNK_EVENTS (ND_AGENDA_CHUNK - 1)
 
+/* Slots further ahead stay in the ring: the halves of times in the run must tell their order. */
+#define RUN_SPAN ((nd_ps)1 << 31)
+
 /* Up to so many events one pass and insertion are the quickest sort; beyond, passes alone are. */
 #define FEW 64u
 #define FEW_BITS 5
@@ -28,7 +31,7 @@ static uint32_t chunks_for(uint32_t limit)
 
 /* The arrays of an agenda, one behind the other in its memory. */
 struct layout {
-	size_t entries, slots, map, run, scratch, far, total;
+	size_t entries, slots, map, run, scratch[2], far, total;
 };
 
 static size_t take(size_t *at, size_t count, size_t bytes)
@@ -46,8 +49,9 @@ static struct layout lay_out(uint32_t limit)
 
 	l.slots = take(&at, ND_AGENDA_SLOTS, sizeof(struct nd_agenda_slot));
 	l.map = take(&at, ND_AGENDA_SLOTS / 64, sizeof(uint64_t));
-	l.run = take(&at, limit, sizeof(struct nd_agenda_event));
-	l.scratch = take(&at, limit, sizeof(struct nd_agenda_event));
+	l.run = take(&at, limit + ND_AGENDA_AHEAD, sizeof(struct nd_agenda_event));
+	l.scratch[0] = take(&at, limit, sizeof(struct nd_agenda_event));
+	l.scratch[1] = take(&at, limit, sizeof(struct nd_agenda_event));
 	l.entries = take(&at, (size_t)chunks_for(limit) * ND_AGENDA_CHUNK,
 			 sizeof(struct nd_agenda_event));
 	l.far = take(&at, limit, sizeof(struct nd_agenda_far));
@@ -70,7 +74,7 @@ int nd_agenda_init(struct nd_agenda *agenda, struct nd_keep *keep, uint32_t limi
 		.chunks = chunks_for(limit),
 		.chunk_free = ND_NONE,
 		.run = (void *)(memory + l.run),
-		.scratch = (void *)(memory + l.scratch),
+		.scratch = { (void *)(memory + l.scratch[0]), (void *)(memory + l.scratch[1]) },
 		.far = (void *)(memory + l.far),
 		.slots = (void *)(memory + l.slots),
 		.map = (void *)(memory + l.map),
@@ -154,21 +158,25 @@ static void pop_far(struct nd_agenda *agenda)
 	far[at] = item;
 }
 
+/* Moves what is left of the run to where its memory begins. */
+static void pack(struct nd_agenda *agenda)
+{
+	agenda->count -= agenda->at;
+	memmove(agenda->run, agenda->run + agenda->at, agenda->count * sizeof(*agenda->run));
+	agenda->at = 0;
+}
+
 /* Into the run, behind everything of the same time. */
 static void insert(struct nd_agenda *agenda, const struct nd_agenda_event *event)
 {
 	uint32_t base = (uint32_t)agenda->base, at;
 
-	if (agenda->count == agenda->limit && agenda->at) {
-		agenda->count -= agenda->at;
-		memmove(agenda->run, agenda->run + agenda->at,
-			agenda->count * sizeof(*agenda->run));
-		agenda->at = 0;
-	}
-	if (agenda->count == agenda->limit) {
+	if (agenda->count - agenda->at >= agenda->limit) {
 		agenda->full = true;
 		return;
 	}
+	if (agenda->count == agenda->limit + ND_AGENDA_AHEAD)
+		pack(agenda);
 	at = agenda->count++;
 	for (; at > agenda->at && agenda->run[at - 1].time - base > event->time - base; at--)
 		agenda->run[at] = agenda->run[at - 1];
@@ -221,11 +229,10 @@ static uint64_t first_slot(const struct nd_agenda *agenda)
 	return ND_NEVER;
 }
 
-/* Time has come to this slot: what the ring covers now moves into it. */
+/* The run has come to this slot: what the ring covers now moves into it. */
 static void reach(struct nd_agenda *agenda, uint64_t slot)
 {
 	agenda->next_slot = slot + 1;
-	agenda->base = slot << agenda->shift;
 	while (agenda->far_count) {
 		const struct nd_agenda_far *first = &agenda->far[0];
 		uint64_t at = first->time >> agenda->shift;
@@ -238,36 +245,45 @@ static void reach(struct nd_agenda *agenda, uint64_t slot)
 	}
 }
 
-static struct nd_agenda_view view(const struct nd_agenda *agenda, uint32_t slot)
+/* Events of a slot, chunk by chunk, in the order in which they were put in. */
+struct walk {
+	const struct nd_agenda_event *events;
+	uint32_t count;
+	uint32_t next; /* chunk */
+	uint32_t end;  /* of the slot's entries */
+};
+
+static struct walk walk(const struct nd_agenda *agenda, uint32_t slot)
 {
 	const struct nd_agenda_slot *at = &agenda->slots[slot];
 
-	return (struct nd_agenda_view){
-		.chunk = at->end ? at->first : ND_NONE, .end = at->end,
-	};
+	return (struct walk){ .next = at->end ? at->first : ND_NONE, .end = at->end };
 }
 
-struct nd_agenda_view nd_agenda_view_coming(const struct nd_agenda *agenda)
+static bool step(const struct nd_agenda *agenda, struct walk *walk)
 {
-	uint64_t slot = first_slot(agenda);
+	uint32_t first = walk->next * ND_AGENDA_CHUNK;
 
-	if (slot == ND_NEVER)
-		return (struct nd_agenda_view){ .chunk = ND_NONE };
-	return view(agenda, (uint32_t)slot & SLOT_MASK);
+	if (walk->next == ND_NONE)
+		return false;
+	walk->events = &agenda->entries[first + 1];
+	walk->next = agenda->entries[first].arg;
+	walk->count = walk->next == ND_NONE ? walk->end - (first + 1) : CHUNK_EVENTS;
+	return true;
 }
 
 /* Copies the events of a slot out in the order in which they were put in; how many. */
 static uint32_t empty(struct nd_agenda *agenda, uint32_t slot, struct nd_agenda_event *to)
 {
-	struct nd_agenda_view some = view(agenda, slot);
-	uint32_t chunk = some.chunk, count = 0;
+	struct walk at = walk(agenda, slot);
+	uint32_t chunk = at.next, count = 0;
 
-	while (nd_agenda_view_next(agenda, &some)) {
-		memcpy(to + count, some.events, some.count * sizeof(*to));
-		count += some.count;
+	while (step(agenda, &at)) {
+		memcpy(to + count, at.events, at.count * sizeof(*to));
+		count += at.count;
 		agenda->entries[chunk * ND_AGENDA_CHUNK].arg = agenda->chunk_free;
 		agenda->chunk_free = chunk;
-		chunk = some.chunk;
+		chunk = at.next;
 	}
 	agenda->slots[slot].end = 0;
 	unmark(agenda, slot);
@@ -303,44 +319,60 @@ static void put_right(struct nd_agenda_event *events, uint32_t count, uint32_t b
 	}
 }
 
-/* Sorts the events in scratch into run by time. Slots begin at multiples of their width. */
-static void sort(struct nd_agenda *agenda, uint32_t count)
+/* Sorts the events in scratch behind the run. Slots begin at multiples of their width. */
+static void sort(struct nd_agenda *agenda, uint64_t slot, uint32_t count)
 {
+	struct nd_agenda_event *to = agenda->run + agenda->count;
+
 	if (count <= FEW) {
-		pass(agenda->run, agenda->scratch, count, agenda->shift - FEW_BITS, 1u << FEW_BITS);
-		put_right(agenda->run, count, (uint32_t)agenda->base);
+		pass(to, agenda->scratch[0], count, agenda->shift - FEW_BITS, 1u << FEW_BITS);
+		put_right(to, count, (uint32_t)(slot << agenda->shift));
 	} else {
 		uint32_t upper = agenda->shift > PASS_BITS ? agenda->shift - PASS_BITS : 0;
-		struct nd_agenda_event *sorted = agenda->scratch;
 
-		pass(agenda->run, agenda->scratch, count, 0,
+		pass(agenda->scratch[1], agenda->scratch[0], count, 0,
 		     1u << nd_min_u32(agenda->shift, PASS_BITS));
-		pass(agenda->scratch, agenda->run, count, PASS_BITS, 1u << upper);
-		agenda->scratch = agenda->run;
-		agenda->run = sorted;
+		pass(to, agenda->scratch[1], count, PASS_BITS, 1u << upper);
 	}
+	agenda->count += count;
+}
+
+/* The next slot whose events may follow the run, ND_NEVER when there is none that begins by until. */
+static uint64_t next_slot(struct nd_agenda *agenda, nd_ps until)
+{
+	bool idle = agenda->at == agenda->count;
+	uint64_t slot = first_slot(agenda);
+	nd_ps start;
+
+	if (slot == ND_NEVER) {
+		if (!idle || !agenda->far_count || agenda->far[0].time > until)
+			return ND_NEVER;
+		slot = agenda->far[0].time >> agenda->shift;
+		reach(agenda, slot - 1);
+	}
+	start = slot << agenda->shift;
+	if (start > until || (!idle && start - agenda->base >= RUN_SPAN))
+		return ND_NEVER;
+	if (idle)
+		agenda->base = start;
+	return slot;
 }
 
 bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until)
 {
-	uint64_t slot = first_slot(agenda);
+	pack(agenda);
+	while (agenda->count < ND_AGENDA_AHEAD) {
+		uint64_t slot = next_slot(agenda, until);
+		uint32_t count;
 
-	if (agenda->at < agenda->count)
-		return false;
-	if (slot == ND_NEVER) {
-		if (!agenda->far_count || agenda->far[0].time > until)
-			return false;
-		slot = agenda->far[0].time >> agenda->shift;
-		reach(agenda, slot - 1);
-	} else if (slot << agenda->shift > until) {
-		return false;
+		if (slot == ND_NEVER)
+			break;
+		count = empty(agenda, (uint32_t)slot & SLOT_MASK, agenda->scratch[0]);
+		reach(agenda, slot);
+		agenda->waiting -= count;
+		sort(agenda, slot, count);
 	}
-	agenda->count = empty(agenda, (uint32_t)slot & SLOT_MASK, agenda->scratch);
-	reach(agenda, slot);
-	agenda->waiting -= agenda->count;
-	agenda->at = 0;
-	sort(agenda, agenda->count);
-	return true;
+	return agenda->count != 0;
 }
 
 uint32_t nd_agenda_pending(const struct nd_agenda *agenda)
@@ -366,10 +398,10 @@ uint32_t nd_agenda_count(const struct nd_agenda *agenda, uint32_t shift, uint32_
 	for (uint32_t i = 0; i < agenda->far_count; i++)
 		total += agenda->far[i].event.what >> shift == kind;
 	for (uint32_t slot = 0; slot < ND_AGENDA_SLOTS; slot++) {
-		struct nd_agenda_view some = view(agenda, slot);
+		struct walk at = walk(agenda, slot);
 
-		while (nd_agenda_view_next(agenda, &some))
-			total += count_in(some.events, 0, some.count, shift, kind);
+		while (step(agenda, &at))
+			total += count_in(at.events, 0, at.count, shift, kind);
 	}
 	return total;
 }
@@ -380,15 +412,15 @@ static uint32_t count_ring(const struct nd_agenda *agenda)
 	uint32_t total = 0, seen = 0;
 
 	for (uint32_t slot = 0; slot < ND_AGENDA_SLOTS; slot++) {
-		struct nd_agenda_view some = view(agenda, slot);
+		struct walk at = walk(agenda, slot);
 		bool marked = agenda->map[slot / 64] >> slot % 64 & 1;
 
-		if (marked != (some.end != 0))
+		if (marked != (at.end != 0))
 			return ND_NONE;
-		while (nd_agenda_view_next(agenda, &some)) {
+		while (step(agenda, &at)) {
 			if (++seen > agenda->chunks)
 				return ND_NONE;
-			total += some.count;
+			total += at.count;
 		}
 	}
 	return total;

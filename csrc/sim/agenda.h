@@ -6,14 +6,16 @@
  * 1. Packet events lie a few microseconds ahead. A ring of slots, each 2^shift picoseconds wide,
  *    takes them: an event is written behind the last one of its slot, into a chunk of a few cache
  *    lines, and that is all that putting one in costs.
- * 2. When time reaches a slot its events are copied out and sorted: counted by the upper bits of
- *    their time, without a branch that a processor could guess wrong, then put right where two
- *    share those bits. The sort is stable, so events of equal times stay in the order in which
- *    they were put in, and no event needs to carry that order.
+ * 2. The run is the sorted beginning of what is pending. When it gets short, the next slot's events
+ *    are copied out and sorted behind it: counted by the upper bits of their time, without a
+ *    branch that a processor could guess wrong, then put right where two share those bits. The
+ *    sort is stable, so events of equal times stay in the order in which they were put in, and no
+ *    event needs to carry that order. What is put in at a time that the run has come past already
+ *    is inserted into it.
  * 3. What lies further ahead than the ring (timers, mostly) waits in a heap and moves into its
  *    slot when the ring comes to cover that, before anything else can be put there.
- * 4. The events of a slot can be looked at before they are due, so that their owner can fetch
- *    what they are going to touch.
+ * 4. The run is never shorter than ND_AGENDA_AHEAD while there is more: its owner can look at the
+ *    events before they are due, and fetch what they are going to touch.
  * 5. Nothing is ever cancelled: a timer that was moved fires at its old time and is recognised as
  *    stale by its owner.
  */
@@ -30,9 +32,10 @@ typedef uint64_t nd_ps;
 
 #define ND_AGENDA_SLOTS 65536u
 #define ND_AGENDA_CHUNK 16u /* entries, of which the first one is the link to the next chunk */
+#define ND_AGENDA_AHEAD 28u /* events that the run has at least, while there are so many */
 
 struct nd_agenda_event {
-	uint32_t time; /* the lower half; the upper one follows from the slot */
+	uint32_t time; /* the lower half; the upper one follows from the present */
 	uint32_t what; /* kind and place, the owner's */
 	uint32_t arg;  /* the owner's */
 	uint32_t hint; /* the owner's: not part of what happens, but of what is known about it */
@@ -46,11 +49,11 @@ struct nd_agenda_slot {
 struct nd_agenda_far; /* an event beyond the ring */
 
 struct nd_agenda {
-	struct nd_agenda_event *run; /* sorted events of the slot that time has reached ... */
+	struct nd_agenda_event *run; /* the first pending events, sorted ... */
 	uint32_t at;                 /* ... the next of them ... */
 	uint32_t count;              /* ... and their end */
-	nd_ps base;                  /* when that slot begins */
-	uint64_t next_slot;          /* number of the slot after it */
+	nd_ps base;                  /* of the event taken last, or where the run began after a gap */
+	uint64_t next_slot;          /* number of the first slot that is not in the run */
 	uint32_t shift;
 	uint32_t waiting;            /* events in the ring and in the heap */
 	uint32_t limit;              /* of waiting, and of the run */
@@ -62,7 +65,7 @@ struct nd_agenda {
 	uint32_t chunks;
 	uint64_t *map;                   /* a bit for each slot that is not empty */
 	uint64_t summary[ND_AGENDA_SLOTS / 4096]; /* ... for each word of map */
-	struct nd_agenda_event *scratch; /* for sorting */
+	struct nd_agenda_event *scratch[2]; /* for sorting */
 	struct nd_agenda_far *far;       /* heap, earliest first */
 	uint32_t far_count;
 	uint64_t far_order; /* of putting in */
@@ -81,11 +84,10 @@ const char *nd_agenda_audit(const struct nd_agenda *agenda);
 
 /* Entry for the next event of a slot of the ring whose last chunk, if any, is full. */
 uint32_t nd_agenda_grow(struct nd_agenda *agenda, uint32_t slot);
-/* Puts in what belongs to the slot that time has reached, or beyond the ring, or nowhere. */
+/* Puts in what belongs into the run, or beyond the ring, or nowhere. */
 void nd_agenda_put_rare(struct nd_agenda *agenda, nd_ps time, uint32_t what, uint32_t arg,
 			uint32_t hint);
-/* Goes on to the next slot that is not empty; false when none begins by until, or when events of
- * the present one are left. */
+/* Makes the run as long as it should be, by slots that begin by until; false when it is empty. */
 bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until);
 
 static inline void nd_agenda_append(struct nd_agenda *agenda, uint32_t slot,
@@ -116,46 +118,23 @@ static inline void nd_agenda_put(struct nd_agenda *agenda, nd_ps time, uint32_t 
 		nd_agenda_append(agenda, slot % ND_AGENDA_SLOTS, &event);
 }
 
-/* The next event of the slot that time has reached, which is taken, and its time; NULL when there
- * is none by until. It is valid until the next one is put in. */
+/* The next event, which is taken, and its time; NULL when there is none by until. It is valid until
+ * the next one is put in. */
 static inline const struct nd_agenda_event *nd_agenda_take(struct nd_agenda *agenda, nd_ps until,
 							   nd_ps *time)
 {
 	const struct nd_agenda_event *event;
 
-	if (agenda->at == agenda->count)
+	if (ND_UNLIKELY(agenda->count - agenda->at < ND_AGENDA_AHEAD) &&
+	    !nd_agenda_refill(agenda, until))
 		return NULL;
 	event = &agenda->run[agenda->at];
 	*time = agenda->base + (uint32_t)(event->time - (uint32_t)agenda->base);
 	if (ND_UNLIKELY(*time > until))
 		return NULL;
+	agenda->base = *time;
 	agenda->at++;
 	return event;
 }
-
-/* Some of the events of a slot. */
-struct nd_agenda_view {
-	const struct nd_agenda_event *events;
-	uint32_t count;
-	uint32_t chunk;
-	uint32_t end; /* of the slot's entries */
-};
-
-/* The next events of the view's slot, in the order in which they were put in; false: no more. */
-static inline bool nd_agenda_view_next(const struct nd_agenda *agenda, struct nd_agenda_view *view)
-{
-	const struct nd_agenda_event *entries = &agenda->entries[view->chunk * ND_AGENDA_CHUNK];
-	uint32_t first = view->chunk * ND_AGENDA_CHUNK + 1;
-
-	if (view->chunk == ND_NONE)
-		return false;
-	view->events = entries + 1;
-	view->chunk = entries->arg;
-	view->count = view->chunk == ND_NONE ? view->end - first : ND_AGENDA_CHUNK - 1;
-	return true;
-}
-
-/* The slot that comes after the one that time has reached, as it is now: to be looked at. */
-struct nd_agenda_view nd_agenda_view_coming(const struct nd_agenda *agenda);
 
 #endif

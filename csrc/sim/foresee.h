@@ -10,8 +10,7 @@
  *    an event names: its packet, the port that sent it, the port or host that it goes to, that
  *    host's endpoint. Closer, what those lead to: the packet that the port is going to send next,
  *    and what the endpoint knows of the packet's connection. Last, what the connection leads to.
- * 3. Of the slot that comes after the present one the beginning is looked at, and before it is
- *    sorted: mostly that is all of it, or much that happens at the same time.
+ * 3. Where fewer events are pending than the first stage looks ahead there is little to fetch.
  * 4. What kind of event it is cannot be guessed, so the first stage takes addresses by selection
  *    and not by branches.
  */
@@ -21,9 +20,9 @@
 #include "sim/state.h"
 
 /* Events by which something is fetched before it is needed. */
-#define ND_AHEAD_FAR 12
-#define ND_AHEAD_NEAR 7
-#define ND_AHEAD_LAST 3
+#define ND_AHEAD_FAR 24
+#define ND_AHEAD_NEAR 14
+#define ND_AHEAD_LAST 7
 
 /* Cache lines of an endpoint that most packets touch: the beginning. */
 #define ND_ENDPOINT_LINES 16
@@ -70,6 +69,7 @@ ND_ALWAYS_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_a
 	bool is_host = hint < sim->topology.hosts;
 
 	nd_fetch(nd_sim_packet(sim, event->arg));
+	nd_fetch(&sim->pool.next[event->arg]);
 	nd_fetch_port(sim->ports + place * sim->port_bytes);
 	nd_fetch(is_host ? host : port);
 	port += sizeof(struct nd_sim_port);
@@ -91,51 +91,42 @@ ND_ALWAYS_INLINE void nd_foresee_host(const struct nd_sim *sim,
 			     arrives ? nd_sim_packet(sim, event->arg) : NULL, step);
 }
 
+/* What the port sends next. */
+ND_ALWAYS_INLINE void nd_foresee_queue(const struct nd_sim *sim, uint32_t number)
+{
+	const struct nd_queue *queue = nd_sim_queue(nd_sim_port(sim, number));
+	uint32_t index = queue->packets && queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
+
+	if (index != ND_NONE)
+		nd_fetch(nd_sim_packet(sim, index));
+}
+
 ND_ALWAYS_INLINE void nd_foresee_near(const struct nd_sim *sim,
 				      const struct nd_agenda_event *event)
 {
-	const struct nd_queue *queue;
-	uint32_t index;
+	uint32_t hint = event->hint;
 
-	nd_foresee_host(sim, event, ND_FORESEE_FIRST);
-	if (event->what >> ND_WORK_SHIFT != ND_WORK_ARRIVE)
-		return;
-	queue = nd_sim_queue(nd_sim_port(sim, event->what & ND_WORK_MASK));
-	index = queue->packets && queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
-	if (index != ND_NONE)
-		nd_fetch(nd_sim_packet(sim, index));
+	if (event->what >> ND_WORK_SHIFT == ND_WORK_ARRIVE)
+		nd_foresee_queue(sim, event->what & ND_WORK_MASK);
+	if (hint < sim->topology.hosts)
+		nd_foresee_host(sim, event, ND_FORESEE_FIRST);
+	else if (hint != ND_NONE)
+		nd_foresee_queue(sim, hint);
 }
 
 /* An event was taken and is about to be served. */
 ND_ALWAYS_INLINE void nd_sim_foresee(const struct nd_sim *sim)
 {
 	const struct nd_agenda *agenda = &sim->agenda;
-	uint32_t far = agenda->at + ND_AHEAD_FAR, near = agenda->at + ND_AHEAD_NEAR;
-	uint32_t last = agenda->at + ND_AHEAD_LAST;
+	const struct nd_agenda_event *next = &agenda->run[agenda->at];
+	uint32_t left = agenda->count - agenda->at;
 
-	if (ND_LIKELY(far < agenda->count))
-		nd_foresee_far(sim, &agenda->run[far]);
-	else if (far - agenda->count < sim->coming.count)
-		nd_foresee_far(sim, &sim->coming.events[far - agenda->count]);
-	if (ND_LIKELY(near < agenda->count))
-		nd_foresee_near(sim, &agenda->run[near]);
-	if (ND_LIKELY(last < agenda->count))
-		nd_foresee_host(sim, &agenda->run[last], ND_FORESEE_THEN);
-}
-
-/* The agenda has gone on to the next slot: what its events will be too late for. */
-static inline void nd_sim_foresee_slot(struct nd_sim *sim)
-{
-	const struct nd_agenda *agenda = &sim->agenda;
-
-	sim->coming = nd_agenda_view_coming(agenda);
-	nd_agenda_view_next(agenda, &sim->coming);
-	for (uint32_t i = 0; i < sim->coming.count && agenda->count + i <= ND_AHEAD_FAR; i++)
-		nd_foresee_far(sim, &sim->coming.events[i]);
-	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_NEAR; i++)
-		nd_foresee_near(sim, &agenda->run[i]);
-	for (uint32_t i = 0; i < agenda->count && i <= ND_AHEAD_LAST; i++)
-		nd_foresee_host(sim, &agenda->run[i], ND_FORESEE_THEN);
+	_Static_assert(ND_AHEAD_FAR < ND_AGENDA_AHEAD, "the run is that long");
+	if (ND_LIKELY(left > ND_AHEAD_FAR)) {
+		nd_foresee_far(sim, &next[ND_AHEAD_FAR]);
+		nd_foresee_near(sim, &next[ND_AHEAD_NEAR]);
+		nd_foresee_host(sim, &next[ND_AHEAD_LAST], ND_FORESEE_THEN);
+	}
 }
 
 #endif

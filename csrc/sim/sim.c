@@ -104,7 +104,6 @@ static inline void serve(struct nd_sim *sim, uint32_t what, uint32_t arg, uint32
 		serve_other(sim, work, place, arg);
 }
 
-/* What came before an event that was refused may still be served. */
 static bool is_full(struct nd_sim *sim)
 {
 	if (ND_LIKELY(!sim->agenda.full))
@@ -112,15 +111,6 @@ static bool is_full(struct nd_sim *sim)
 	snprintf(sim->error, sizeof(sim->error), "%u events pending at once: raise events_max",
 		 sim->agenda.limit);
 	nd_sim_stop(sim, ND_SIM_LIMIT);
-	return true;
-}
-
-/* Goes on to the next slot of the agenda; false when there is nothing by until. */
-static bool next_slot(struct nd_sim *sim, nd_ps until)
-{
-	if (is_full(sim) || !nd_agenda_refill(&sim->agenda, until))
-		return false;
-	nd_sim_foresee_slot(sim);
 	return true;
 }
 
@@ -138,13 +128,13 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 	return sim->unfinished ? ND_SIM_STUCK : ND_SIM_DONE;
 }
 
-/* Serves the events of the slot that time has reached, those by until. */
-static void serve_slot(struct nd_sim *sim, nd_ps until)
+int nd_sim_run(struct nd_sim *sim, nd_ps until)
 {
 	const struct nd_agenda_event *event;
 	nd_ps time;
 
-	while (!sim->stop && (event = nd_agenda_take(&sim->agenda, until, &time))) {
+	while (!sim->stop && !sim->agenda.full &&
+	       (event = nd_agenda_take(&sim->agenda, until, &time))) {
 		nd_assert(time >= sim->now);
 		sim->now = time;
 		sim->now_ns = time / ND_PS_PER_NS;
@@ -153,14 +143,7 @@ static void serve_slot(struct nd_sim *sim, nd_ps until)
 		sim->trace_hash = trace(sim->trace_hash, time, event->what, event->arg);
 		serve(sim, event->what, event->arg, event->hint);
 	}
-}
-
-int nd_sim_run(struct nd_sim *sim, nd_ps until_ps)
-{
-	do {
-		serve_slot(sim, until_ps);
-	} while (!sim->stop && next_slot(sim, until_ps));
-	return outcome(sim, until_ps);
+	return outcome(sim, until);
 }
 
 const char *nd_sim_error(const struct nd_sim *sim)

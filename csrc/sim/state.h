@@ -136,7 +136,6 @@ struct nd_probe_state {
 
 struct nd_sim {
 	struct nd_agenda agenda;
-	struct nd_agenda_view coming; /* first events of the slot that follows; see foresee.h */
 	struct nd_pool pool;
 	nd_ps now;
 	nd_ns now_ns;

@@ -23,11 +23,7 @@ static void put(nd_ps time, uint32_t arg)
 /* The next event by until, or NULL. */
 static const struct nd_agenda_event *take_by(nd_ps until)
 {
-	const struct nd_agenda_event *event = nd_agenda_take(&agenda, until, &taken_at);
-
-	if (!event && nd_agenda_refill(&agenda, until))
-		event = nd_agenda_take(&agenda, until, &taken_at);
-	return event;
+	return nd_agenda_take(&agenda, until, &taken_at);
 }
 
 static void check_next(nd_ps time, uint32_t arg)
@@ -153,24 +149,37 @@ TEST(agenda_take__stops_at_until_and_goes_on)
 	end();
 }
 
-TEST(agenda_view__shows_the_slot_that_comes)
+/* Enough can be looked at before it is due, over as many slots as it takes. */
+TEST(agenda_refill__looks_ahead)
 {
-	struct nd_agenda_view view;
-	uint32_t seen = 0;
+	begin(256, 10);
+	for (uint32_t i = 0; i < 200; i++)
+		put(5000 * i, i);
+	for (uint32_t i = 0; i < 200; i++) {
+		uint32_t left = 200 - (i + 1);
 
-	begin(100, 12);
-	put(5000, 100);
-	for (uint32_t i = 0; i < 40; i++)
-		put(20000 - i, i);
-	check_next(5000, 100);
-	view = nd_agenda_view_coming(&agenda);
-	while (nd_agenda_view_next(&agenda, &view)) {
-		for (uint32_t i = 0; i < view.count; i++)
-			CHECK_EQ(view.events[i].arg, seen++);
+		check_next(5000 * i, i);
+		CHECK(agenda.count - agenda.at >= nd_min_u32(left, ND_AGENDA_AHEAD - 1));
+		for (uint32_t at = agenda.at; at < agenda.count; at++)
+			CHECK_EQ(agenda.run[at].arg, i + 1 + at - agenda.at);
 	}
-	CHECK_EQ(seen, 40);
-	for (uint32_t i = 40; i-- > 0;)
-		check_next(20000 - i, i);
+	end();
+}
+
+/* What is far away in time stays out of the run: it could not tell before from after. */
+TEST(agenda_refill__leaves_what_is_far_in_the_ring)
+{
+	const nd_ps far = UINT64_C(3) << 30;
+
+	begin(16, 16);
+	put(1000, 0);
+	put(1000 + far, 1);
+	put(1000 + far + (far >> 2), 2);
+	check_next(1000, 0);
+	put(999 + far, 3);
+	check_next(999 + far, 3);
+	check_next(1000 + far, 1);
+	check_next(1000 + far + (far >> 2), 2);
 	end();
 }
 
