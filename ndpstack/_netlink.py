@@ -1,7 +1,7 @@
 """What the kernel says of links, addresses, routes and neighbours, as hosts and switches read it.
 
-pyroute2 knows all of it, and takes half a second of CPU to import: as long as a host service or a
-switch may take to be back after it was killed. So it is left to labs, which make what is read here.
+pyroute2 speaks to it. It takes half a second to import, so that is done where it is first used:
+what moves packets does not wait for it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+_T = TypeVar("_T")
 
 FAMILIES: Final = (int(socket.AF_INET), int(socket.AF_INET6))
 UNIVERSE: Final = 0
@@ -32,32 +33,16 @@ _GROUPS: Final = 0x1 | 0x4 | 0x40 | 0x400
 _MESSAGE_BYTES_MAX: Final = 65536
 """More than the kernel puts into one."""
 _EVENTS_BUFFER: Final = 4 << 20
-_ANSWER_SECONDS: Final = 5.0
-"""The kernel answers at once; this is for when it does not at all."""
-
-_REQUEST, _MULTI, _ACK, _REPLACE, _DUMP, _CREATE = 0x1, 0x2, 0x4, 0x100, 0x300, 0x400
-_ERROR, _DONE = 2, 3
-_NEW_LINK, _GET_LINK = 16, 18
-_NEW_ADDRESS, _GET_ADDRESS = 20, 22
-_NEW_ROUTE, _GET_ROUTE = 24, 26
-_NEW_NEIGHBOUR, _GET_NEIGHBOUR = 28, 30
 _USE: Final = 0x01
 """NTF_USE: the kernel is to find the neighbour out as if it had a packet for it."""
-
-_HEADER: Final = struct.Struct("=IHHII")
-_LINK: Final = struct.Struct("=BxHiII")
-_ADDRESS: Final = struct.Struct("=BBBBI")
-_ROUTE: Final = struct.Struct("=BBBBBBBBI")
-_HOP: Final = struct.Struct("=HBBi")
-_NEIGHBOUR: Final = struct.Struct("=BxxxiHBB")
-_ATTRIBUTE: Final = struct.Struct("=HH")
-_NUMBER: Final = struct.Struct("=I")
-_TYPE_MASK: Final = 0x3FFF
-
-_OPERATES_UNKNOWN, _OPERATES_UP = 0, 6
 _UP, _RUNNING = 0x1, 0x40
 
-Attributes = dict[int, bytes]
+
+class Message(Protocol):
+    """A message of pyroute2, or a part of one."""
+
+    def __getitem__(self, key: str) -> int: ...
+    def get_attr(self, name: str) -> object: ...
 
 
 class Link(NamedTuple):
@@ -67,15 +52,15 @@ class Link(NamedTuple):
     """Its index."""
     name: str
     flags: int
-    operates: int
-    """IF_OPER_*."""
+    operates: str
+    """IF_OPER_*, without that."""
 
     @property
     def up(self) -> bool:
         """Whether it carries frames: some drivers tell by flags only."""
-        if self.operates == _OPERATES_UNKNOWN:
+        if self.operates == "UNKNOWN":
             return bool(self.flags & _UP and self.flags & _RUNNING)
-        return self.operates == _OPERATES_UP
+        return self.operates == "UP"
 
 
 class Address(NamedTuple):
@@ -130,152 +115,122 @@ class Event(NamedTuple):
     gone: bool
 
 
-class _Message(NamedTuple):
-    kind: int
-    flags: int
-    sequence: int
-    body: bytes
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _aligned(size: int) -> int:
-    return (size + 3) & ~3
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
-def _messages(data: bytes) -> Iterator[_Message]:
-    at = 0
-    while at + _HEADER.size <= len(data):
-        size, kind, flags, sequence, _ = _HEADER.unpack_from(data, at)
-        if size < _HEADER.size:
-            return
-        yield _Message(kind, flags, sequence, data[at + _HEADER.size : at + size])
-        at += _aligned(size)
-
-
-def _attributes(data: bytes) -> Attributes:
-    found: Attributes = {}
-    at = 0
-    while at + _ATTRIBUTE.size <= len(data):
-        size, kind = _ATTRIBUTE.unpack_from(data, at)
-        if size < _ATTRIBUTE.size:
-            break
-        found[kind & _TYPE_MASK] = data[at + _ATTRIBUTE.size : at + size]
-        at += _aligned(size)
-    return found
-
-
-def _attribute(kind: int, data: bytes) -> bytes:
-    size = _ATTRIBUTE.size + len(data)
-    return _ATTRIBUTE.pack(size, kind) + data + bytes(_aligned(size) - size)
-
-
-def _number(data: bytes | None) -> int:
-    return int(_NUMBER.unpack(data)[0]) if data else 0
-
-
-def _text(data: bytes | None) -> str:
-    """An IP address."""
-    if not data:
-        return ""
-    return socket.inet_ntop(socket.AF_INET if len(data) == 4 else socket.AF_INET6, data)
-
-
-def _packed(address: str) -> tuple[int, bytes]:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return family, socket.inet_pton(family, address)
-
-
-def _link(body: bytes) -> Link | None:
-    family, _, index, flags, _ = _LINK.unpack_from(body)
-    if family != socket.AF_UNSPEC:  # What a bridge says of its member, which may go and still be.
+def _link(message: Message) -> Link | None:
+    # What a bridge says of its member, which may leave it and still be there, is not the link's.
+    if message["family"] != socket.AF_UNSPEC:
         return None
-    found = _attributes(body[_LINK.size :])
-    operates = found.get(16, b"\0")[0]
-    return Link(index, found[3].rstrip(b"\0").decode(errors="replace"), flags, operates)
+    operates = _text(message.get_attr("IFLA_OPERSTATE"))
+    name = _text(message.get_attr("IFLA_IFNAME"))
+    return Link(message["index"], name, message["flags"], operates or "UNKNOWN")
 
 
-def _address(body: bytes) -> Address | None:
-    family, _, _, scope, index = _ADDRESS.unpack_from(body)
-    if family not in FAMILIES:
+def _address(message: Message) -> Address | None:
+    if message["family"] not in FAMILIES:
         return None
-    found = _attributes(body[_ADDRESS.size :])
     # Where a link has two ends, the second names the other one.
-    return Address(index, family, scope, _text(found.get(2) or found.get(1)))
+    own = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
+    return Address(message["index"], message["family"], message["scope"], _text(own))
 
 
-def _gateway(found: Attributes) -> str:
-    # RTA_VIA begins with its family, which may be another one than the route's.
-    return _text(found.get(5) or found.get(18, b"")[2:])
+def _gateway(part: Message) -> str:
+    via = part.get_attr("RTA_VIA")
+    if isinstance(via, dict):
+        return _text(via.get("addr"))
+    return _text(part.get_attr("RTA_GATEWAY"))
 
 
-def _hops(found: Attributes) -> tuple[Hop, ...]:
-    data = found.get(9, b"")
-    if not data:
-        return (Hop(_number(found.get(4)), _gateway(found)),)
-    hops, at = [], 0
-    while at + _HOP.size <= len(data):
-        size, _, _, interface = _HOP.unpack_from(data, at)
-        if size < _HOP.size:
-            break
-        hops.append(Hop(interface, _gateway(_attributes(data[at + _HOP.size : at + size]))))
-        at += _aligned(size)
-    return tuple(hops)
+def _hops(message: Message) -> tuple[Hop, ...]:
+    several: object = message.get_attr("RTA_MULTIPATH")
+    if isinstance(several, list):
+        return tuple(Hop(part["oif"], _gateway(part)) for part in several)
+    return (Hop(_number(message.get_attr("RTA_OIF")), _gateway(message)),)
 
 
-def _route(body: bytes) -> Route | None:
-    family, length, _, _, table, _, _, kind, _ = _ROUTE.unpack_from(body)
-    if family not in FAMILIES:
+def _mtu(message: Message) -> int:
+    metrics: object = message.get_attr("RTA_METRICS")
+    read: Callable[[str], object] | None = getattr(metrics, "get_attr", None)
+    return _number(read("RTAX_MTU")) if read else 0
+
+
+def _route(message: Message) -> Route | None:
+    if message["family"] not in FAMILIES:
         return None
-    found = _attributes(body[_ROUTE.size :])
-    default = "0.0.0.0" if family == socket.AF_INET else "::"
+    default = "0.0.0.0" if message["family"] == socket.AF_INET else "::"
     return Route(
-        prefix=f"{_text(found.get(1)) or default}/{length}",
-        kind=kind,
-        table=_number(found.get(15)) or table,
-        hops=_hops(found),
-        mtu=_number(_attributes(found.get(8, b"")).get(2)),
+        prefix=f"{_text(message.get_attr('RTA_DST')) or default}/{message['dst_len']}",
+        kind=message["type"],
+        table=_number(message.get_attr("RTA_TABLE")) or message["table"],
+        hops=_hops(message),
+        mtu=_mtu(message),
     )
 
 
-def _neighbour(body: bytes) -> Neighbour | None:
-    family, interface, state, _, _ = _NEIGHBOUR.unpack_from(body)
-    found = _attributes(body[_NEIGHBOUR.size :])
-    if family not in FAMILIES or 1 not in found:
+def _neighbour(message: Message) -> Neighbour | None:
+    address = _text(message.get_attr("NDA_DST"))
+    if message["family"] not in FAMILIES or not address:
         return None
-    return Neighbour(interface, _text(found[1]), state, found.get(2, b""))
+    mac = bytes.fromhex(_text(message.get_attr("NDA_LLADDR")).replace(":", ""))
+    return Neighbour(message["ifindex"], address, message["state"], mac)
 
 
-_READERS: Final = {
-    _NEW_LINK: _link,
-    _NEW_ADDRESS: _address,
-    _NEW_ROUTE: _route,
-    _NEW_NEIGHBOUR: _neighbour,
+_READERS: Final[dict[str, Callable[[Message], Thing | None]]] = {
+    "LINK": _link,
+    "ADDR": _address,
+    "ROUTE": _route,
+    "NEIGH": _neighbour,
 }
-"""By the kind of a message that tells of a new one; the next kind tells of its end."""
+"""By what a message is of: RTM_NEW... or RTM_DEL... and this."""
+
+_NEW: Final = "RTM_NEW"
+_GONE: Final = "RTM_DEL"
 
 
 def events_of(data: bytes) -> Iterator[Event]:
     """What a datagram of the kernel tells; messages of other kinds are left out."""
-    for message in _messages(data):
-        gone = message.kind & 3 == 1
-        reader = _READERS.get(message.kind - gone)
-        what = reader(message.body) if reader else None
+    from pyroute2.netlink.rtnl.marshal import MarshalRtnl
+
+    for message in MarshalRtnl().parse(data):
+        kind = _text(message["event"])
+        reader = _READERS.get(kind[len(_NEW) :])
+        what = reader(message) if reader else None
         if what is not None:
-            yield Event(what, gone)
+            yield Event(what, kind.startswith(_GONE))
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """The kernel's refusals as what they are to all others."""
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    try:
+        yield
+    except NetlinkError as error:
+        raise OSError(error.code, os.strerror(error.code)) from None
+
+
+def _all(reader: Callable[[Message], _T | None], messages: Iterable[Message]) -> list[_T]:
+    return [what for what in map(reader, messages) if what is not None]
 
 
 class Netlink:
-    """Asks the kernel, in the namespace of the thread that made it. For one thread at a time."""
+    """Asks the kernel, in the namespace of the thread that made it. For that thread alone."""
 
     def __init__(self) -> None:
-        kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
-        self._socket = socket.socket(socket.AF_NETLINK, kind, _NETLINK_ROUTE)
-        self._socket.settimeout(_ANSWER_SECONDS)
-        self._socket.bind((0, 0))
-        self._sequence = 0
+        from pyroute2 import IPRoute
+
+        self._kernel = IPRoute()
 
     def close(self) -> None:
         """Closes the socket. Idempotent."""
-        self._socket.close()
+        self._kernel.close()
 
     def __enter__(self) -> Self:
         return self
@@ -285,27 +240,23 @@ class Netlink:
 
     def links(self) -> list[Link]:
         """All interfaces."""
-        found = self._ask(_GET_LINK, _DUMP, _LINK.pack(0, 0, 0, 0, 0))
-        return [what for what in found if isinstance(what, Link)]
+        return _all(_link, self._kernel.get_links())
 
     def addresses(self) -> list[Address]:
         """All addresses of our own."""
-        found = self._ask(_GET_ADDRESS, _DUMP, _ADDRESS.pack(0, 0, 0, 0, 0))
-        return [what for what in found if isinstance(what, Address)]
+        return _all(_address, self._kernel.get_addr())
 
     def routes(self) -> list[Route]:
         """Routes of the main table, of both families."""
-        found = [
-            what
+        return [
+            route
             for family in FAMILIES
-            for what in self._ask(_GET_ROUTE, _DUMP, _ROUTE.pack(family, *bytes(7), 0))
+            for route in _all(_route, self._kernel.get_routes(family=family, table=MAIN_TABLE))
         ]
-        return [what for what in found if isinstance(what, Route) and what.table == MAIN_TABLE]
 
     def neighbours(self) -> list[Neighbour]:
         """All neighbours."""
-        found = self._ask(_GET_NEIGHBOUR, _DUMP, _NEIGHBOUR.pack(0, 0, 0, 0, 0))
-        return [what for what in found if isinstance(what, Neighbour)]
+        return _all(_neighbour, self._kernel.get_neighbours())
 
     def route_to(self, address: str) -> Route:
         """What would become of a packet to an address.
@@ -313,19 +264,15 @@ class Netlink:
         Raises:
             OSError: It would not be sent.
         """
-        family, data = _packed(address)
-        head = _ROUTE.pack(family, len(data) * 8, *bytes(6), 0)
-        (route,) = self._ask(_GET_ROUTE, 0, head + _attribute(1, data))
-        assert isinstance(route, Route)
+        with _refusals():
+            (route,) = _all(_route, self._kernel.route("get", dst=address))
         return route
 
     def neighbour(self, interface: int, address: str) -> Neighbour | None:
         """What is known of a neighbour; None when that is nothing."""
-        family, data = _packed(address)
-        head = _NEIGHBOUR.pack(family, interface, 0, 0, 0)
-        with contextlib.suppress(OSError):
-            for what in self._ask(_GET_NEIGHBOUR, 0, head + _attribute(1, data)):
-                return what if isinstance(what, Neighbour) else None
+        with contextlib.suppress(OSError), _refusals():
+            found = _all(_neighbour, self._kernel.neigh("get", dst=address, ifindex=interface))
+            return found[0] if found else None
         return None
 
     def probe(self, interface: int, address: str) -> None:
@@ -334,39 +281,8 @@ class Netlink:
         Raises:
             OSError: The interface has just gone.
         """
-        family, data = _packed(address)
-        head = _NEIGHBOUR.pack(family, interface, 0, _USE, 0)
-        flags = _ACK | _REPLACE | _CREATE
-        self._ask(_NEW_NEIGHBOUR, flags, head + _attribute(1, data))
-
-    def _ask(self, kind: int, flags: int, body: bytes) -> list[Thing]:
-        """The answer to a question, or OSError as the kernel refuses it."""
-        self._sequence += 1
-        size = _HEADER.size + len(body)
-        head = _HEADER.pack(size, kind, flags | _REQUEST, self._sequence, 0)
-        self._socket.send(head + body)
-        found: list[Thing] = []
-        while True:
-            data = self._socket.recv(_MESSAGE_BYTES_MAX)
-            for message in _messages(data):
-                if message.sequence != self._sequence:
-                    continue  # Of a question that was given up.
-                if message.kind in (_ERROR, _DONE):
-                    _check(message.body)
-                    return found
-                reader = _READERS.get(message.kind)
-                what = reader(message.body) if reader else None
-                if what is not None:
-                    found.append(what)
-                if not message.flags & _MULTI:
-                    return found
-
-
-def _check(body: bytes) -> None:
-    """An error's code, 0 for none, is the first word of its message and of a list's end."""
-    code = -struct.unpack_from("=i", body)[0] if len(body) >= 4 else 0
-    if code > 0:
-        raise OSError(code, os.strerror(code))
+        with _refusals():
+            self._kernel.neigh("replace", dst=address, ifindex=interface, state=0, flags=_USE)
 
 
 class Events:

@@ -1,12 +1,11 @@
-"""Network namespaces: entered by a system call, made and removed by pyroute2.
+"""Network namespaces by pyroute2, imported where it is used.
 
-pyroute2 is told where the C library is. Left to itself it asks ldconfig, in each process that it
+It is told where the C library is. Left to itself it asks ldconfig, in each process that it
 forks to open a socket: that takes longer than all the rest.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -51,21 +50,14 @@ def netlink(name: str) -> NetNS:
 
 
 def enter(name: str) -> None:
-    """Moves this thread, and it alone, into a namespace; OSError when there is none.
+    """Puts the calling thread into a namespace.
 
     Args:
         name: Of the namespace, or its path.
     """
-    path = name if "/" in name else f"/run/netns/{name}"
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if _libc().setns(descriptor, _CLONE_NEWNET) != 0:
-            import ctypes
+    from pyroute2 import netns
 
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), path)
-    finally:
-        os.close(descriptor)
+    netns.setns(name, flags=0, libc=_libc())
 
 
 def call_inside(namespace: str, function: Callable[[], _T]) -> _T:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECONDS = 20
+OPERATES = {0: "UNKNOWN", 3: "LOWERLAYERDOWN", 6: "UP"}
 NEW_LINK, DEL_LINK, NEW_ROUTE, DEL_NEIGHBOUR, NEW_RULE = 16, 17, 24, 29, 32
 
 
@@ -56,7 +57,7 @@ def link(kind: int, family: int, operates: int, flags: int) -> bytes:
 )
 def test_a_link_is_up_by_its_state_or_else_its_flags(operates: int, flags: int, up: bool) -> None:
     (event,) = events_of(link(NEW_LINK, socket.AF_UNSPEC, operates, flags))
-    assert event == Event(Link(7, "eth0", flags, operates), gone=False)
+    assert event == Event(Link(7, "eth0", flags, OPERATES[operates]), gone=False)
     assert isinstance(event.what, Link)
     assert event.what.up is up
 
@@ -82,7 +83,7 @@ def test_one_datagram_tells_much_and_what_is_not_ours_is_left_out() -> None:
     assert list(events_of(data)) == [
         Event(Route("10.0.0.0/8", 1, 1000, (Hop(3, "10.0.0.3"), Hop(4, "10.0.0.4")), 1400), False),
         Event(Neighbour(7, "fd00::7", 0x02, mac), True),
-        Event(Link(7, "eth0", 0, 6), True),
+        Event(Link(7, "eth0", 0, "UP"), True),
     ]
 
 
@@ -107,6 +108,16 @@ class Namespace:
 
     def __init__(self) -> None:
         self.name = f"ndsn{os.getpid()}{secrets.token_hex(2)}"
+        self._before = -1
+
+    def __enter__(self) -> None:
+        """Puts this thread into it."""
+        self._before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        _netns.enter(self.name)
+
+    def __exit__(self, *_: object) -> None:
+        _netns.enter(f"/proc/self/fd/{self._before}")
+        os.close(self._before)
 
     def ip(self, *words: str) -> str:
         command = ["ip", "-n", self.name, *words]
@@ -137,19 +148,18 @@ def namespace() -> Iterator[Namespace]:
         subprocess.run(["ip", "netns", "del", made.name], check=True, capture_output=True)
 
 
-@pytest.fixture
-def netlink(namespace: Namespace) -> Iterator[Netlink]:
-    with _netns.call_inside(namespace.name, Netlink) as made:
-        yield made
-
-
-def test_it_reads_what_ip_reads(namespace: Namespace, netlink: Netlink) -> None:
+def test_it_reads_what_ip_reads(namespace: Namespace) -> None:
     namespace.ip("route", "add", "10.8.0.0/16", "via", "10.9.0.2", "mtu", "1400")
     namespace.ip("route", "add", "fd08::/16", "via", "fd00::2")
     namespace.ip("route", "add", "10.6.0.0/16", "via", "inet6", "fd00::3", "dev", "p1")
     both = ["nexthop", "via", "10.9.0.3", "dev", "p1", "nexthop", "via", "10.7.0.2", "dev", "q1"]
     namespace.ip("route", "add", "10.5.0.0/16", *both)
     namespace.ip("neigh", "add", "10.9.0.2", "lladdr", "02:00:00:00:00:07", "dev", "p1")
+    with namespace, Netlink() as netlink:
+        check_reading(namespace, netlink)
+
+
+def check_reading(namespace: Namespace, netlink: Netlink) -> None:
     links = {made.name: made for made in netlink.links()}
     shown = json.loads(namespace.ip("-j", "link"))
     assert {n: made.interface for n, made in links.items()} == {
@@ -189,8 +199,8 @@ def heard(events: Events, wanted: Callable[[Event], bool]) -> bool:
     return False
 
 
-def test_changes_are_told(namespace: Namespace, netlink: Netlink) -> None:
-    with _netns.call_inside(namespace.name, Events) as events:
+def test_changes_are_told(namespace: Namespace) -> None:
+    with namespace, Netlink() as netlink, Events() as events:
         p1 = next(made.interface for made in netlink.links() if made.name == "p1")
         netlink.probe(p1, "10.9.0.2")
         assert heard(events, lambda event: isinstance(event.what, Neighbour)
@@ -209,7 +219,7 @@ def test_lost_events_are_said_to_be_lost(
     namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ndpstack._netlink._EVENTS_BUFFER", 1)
-    with _netns.call_inside(namespace.name, Events) as events:
+    with namespace, Events() as events:
         namespace.batch([f"route add 10.8.{part}.0/24 via 10.9.0.2" for part in range(100)])
         with pytest.raises(OSError, match="No buffer space"):
             list(events.take())

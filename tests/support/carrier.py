@@ -12,8 +12,12 @@ SECONDS_MAX = 20
 
 def wait_for_carrier(namespace: str, *names: str) -> None:
     """Waits until interfaces of a namespace carry frames."""
-    deadline = time.monotonic() + SECONDS_MAX
-    with _netns.call_inside(namespace, Netlink) as netlink:
-        while not set(names) <= {link.name for link in netlink.links() if link.up}:
-            assert time.monotonic() < deadline, f"{names}: no carrier"
-            time.sleep(0.005)
+
+    def wait() -> None:
+        deadline = time.monotonic() + SECONDS_MAX
+        with Netlink() as netlink:
+            while not set(names) <= {link.name for link in netlink.links() if link.up}:
+                assert time.monotonic() < deadline, f"{names}: no carrier"
+                time.sleep(0.005)
+
+    _netns.call_inside(namespace, wait)
