@@ -14,7 +14,7 @@
  */
 #include "host/core.h"
 
-#include "host/slice.h"
+#include "port/slice.h"
 
 #include <errno.h>
 #include <sys/prctl.h>

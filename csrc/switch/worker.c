@@ -2,6 +2,8 @@
 /* The loop of a switch thread: rounds, naps and calls. */
 #include "switch/worker.h"
 
+#include "port/slice.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -188,6 +190,7 @@ static void *run(void *argument)
 	nd_ns last_busy = last;
 
 	pin(worker);
+	nd_slice_shorten(); /* a frame would wait for the slice of whoever has the CPU */
 	while (!__atomic_load_n(&worker->stopping, __ATOMIC_ACQUIRE)) {
 		nd_ns now = nd_worker_now();
 

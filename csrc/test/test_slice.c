@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Slices: a core's thread asks for short ones and changes nothing else. */
-#include "host/slice.h"
+#include "port/slice.h"
 #include "test/memory_pair.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How long a thread may run while others wait for its CPU. */
-#include "host/slice.h"
+#include "port/slice.h"
 
 #include <sched.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a thread may run while others wait for its CPU. */
-#ifndef ND_HOST_SLICE_H
-#define ND_HOST_SLICE_H
+#ifndef ND_PORT_SLICE_H
+#define ND_PORT_SLICE_H
 
 #include "base/types.h"
 
