@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import secrets
 import select
 import socket
 import struct
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from carrier import wait_for_carrier
+from namespaces import Namespace, namespace_of_its_own
 
 from ndpstack import _netns
 from ndpstack._netlink import (
@@ -103,39 +101,12 @@ def test_a_neighbour_is_usable_when_its_address_is_believed_in(
     assert Neighbour(1, "10.0.0.7", state, bytes.fromhex(mac)).usable is usable
 
 
-class Namespace:
-    """A network namespace for one test."""
-
-    def __init__(self) -> None:
-        self.name = f"ndsn{os.getpid()}{secrets.token_hex(2)}"
-        self._before = -1
-
-    def __enter__(self) -> None:
-        """Puts this thread into it."""
-        self._before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        _netns.enter(self.name)
-
-    def __exit__(self, *_: object) -> None:
-        _netns.enter(f"/proc/self/fd/{self._before}")
-        os.close(self._before)
-
-    def ip(self, *words: str) -> str:
-        command = ["ip", "-n", self.name, *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    def batch(self, lines: list[str]) -> None:
-        command = ["ip", "-n", self.name, "-batch", "-"]
-        subprocess.run(command, input="\n".join(lines), check=True, capture_output=True, text=True)
-
-
 @pytest.fixture
 def namespace() -> Iterator[Namespace]:
     reason = why_unavailable()
     if reason:
         pytest.skip(reason)
-    made = Namespace()
-    subprocess.run(["ip", "netns", "add", made.name], check=True, capture_output=True)
-    try:
+    with namespace_of_its_own() as made:
         made.ip("link", "add", "p1", "type", "veth", "peer", "name", "q1")
         for name in ("lo", "p1", "q1"):
             made.ip("link", "set", name, "up")
@@ -144,8 +115,6 @@ def namespace() -> Iterator[Namespace]:
         made.ip("addr", "add", "fd00::1/64", "dev", "p1", "nodad")
         wait_for_carrier(made.name, "p1", "q1")
         yield made
-    finally:
-        subprocess.run(["ip", "netns", "del", made.name], check=True, capture_output=True)
 
 
 def test_it_reads_what_ip_reads(namespace: Namespace) -> None:

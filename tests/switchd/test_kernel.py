@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import subprocess
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from namespaces import Namespace, namespace_of_its_own
 from timed import check_time
 
 from ndpstack.switch import GroupConfig
@@ -80,27 +78,13 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
-class Namespace:
-    """A network namespace for one test."""
-
-    def __init__(self) -> None:
-        self.name = f"ndsk{os.getpid()}{secrets.token_hex(2)}"
-
-    def ip(self, *words: str) -> None:
-        subprocess.run(["ip", "-n", self.name, *words], check=True, capture_output=True)
-
-
 @pytest.fixture
 def namespace() -> Iterator[Namespace]:
     reason = why_unavailable()
     if reason:
         pytest.skip(reason)
-    made = Namespace()
-    subprocess.run(["ip", "netns", "add", made.name], check=True, capture_output=True)
-    try:
+    with namespace_of_its_own() as made:
         yield made
-    finally:
-        subprocess.run(["ip", "netns", "del", made.name], check=True, capture_output=True)
 
 
 class Heard:
