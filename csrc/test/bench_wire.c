@@ -5,6 +5,8 @@
  *	bench_wire CASE --count N    CASE: encode-ndp decode-ndp encode-ndp6 decode-ndp6
  *				     encode-homa decode-homa trim bounce, as below
  *
+ * Such frames are usual ones; encode-ndp-tagged and encode-homa-grant (decode-...) are not.
+ *
  * Payload is 0 bytes and Homa's checksum off, so that what is counted is headers; with -data in
  * place of nothing (encode-ndp-data ...) payload is 1408 bytes and every check is on.
  */
@@ -66,9 +68,12 @@ static void set_up(const char *name)
 	config.source_port_count = UINT16_MAX; /* whatever the path, it has a port of its own */
 	config.homa_checksum = data;
 	config.verify = data ? ND_FRAME_VERIFY_ALL : ND_FRAME_VERIFY_NONE;
-	peer = wire_peer(strchr(name, '6') ? WIRE_V6 : WIRE_V4);
+	peer = wire_peer(strchr(name, '6')	   ? WIRE_V6 :
+			 strstr(name, "-tagged") ? WIRE_V4_TAGGED : WIRE_V4);
 	sent = strstr(name, "homa") ? wire_homa_data(payload) : wire_ndp_data(payload);
 	sent.payload_bytes = data ? sizeof(payload) : 0;
+	if (strstr(name, "-grant"))
+		sent.type = ND_HOMA_GRANT;
 	nd_frame_prepare(&config, &peer, &template);
 	bytes = nd_frame_encode(&template, &sent, frame, sizeof(frame));
 }

@@ -5,6 +5,7 @@
 #include "base/crc32c.h"
 #include "wire/layout.h"
 #include "wire/usual.h"
+#include "wire/vector.h"
 
 static uint32_t link_bytes(const struct nd_frame_config *config, uint32_t bytes)
 {
@@ -63,6 +64,10 @@ ND_INLINE uint16_t flow_of(uint32_t id, const uint8_t *ip, uint8_t version)
 	uint64_t ends = nd_ip_ends(nd_ip_addresses_in(ip, version), version);
 
 	/* What one CRC instruction makes of both. */
+#ifdef __x86_64__
+	if (ND_LIKELY(ND_VECTOR_CPU))
+		return (uint16_t)nd_vector_crc(id, (const uint8_t *)&ends);
+#endif
 	return (uint16_t)~nd_crc32c_add(~id, &ends, sizeof(ends));
 }
 

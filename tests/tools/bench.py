@@ -56,6 +56,18 @@ BENCHES = (
     ),
     Bench("Homa frame: encode + decode", "bench_wire", ("encode-homa", "decode-homa"), 200, 200),
     Bench(
+        "NDP frame with a tag: encode + decode",
+        "bench_wire",
+        ("encode-ndp-tagged", "decode-ndp-tagged"),
+        gate=596,
+    ),
+    Bench(
+        "Homa GRANT frame: encode + decode",
+        "bench_wire",
+        ("encode-homa-grant", "decode-homa-grant"),
+        gate=502,
+    ),
+    Bench(
         "NDP frame, 1408 bytes and their check",
         "bench_wire",
         ("encode-ndp-data", "decode-ndp-data"),
