@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Edits in place: trim, return to sender, CE, priority; what may not be edited stays as it was. */
+/* Edits in place: trim, return to sender, CE; what may not be edited stays as it was. */
 #include "test/frame_fixture.h"
 
 static const struct nd_frame_trim fabric = {
@@ -236,30 +236,6 @@ TEST(nd_frame_set_ce__only_for_those_who_understand)
 	CHECK(!nd_frame_set_ce(frame, bytes));
 	CHECK(!nd_frame_set_ce(frame, 13));
 	CHECK(!nd_frame_set_ce(frame, 0));
-}
-
-TEST(nd_frame_set_priority__where_there_is_one)
-{
-	for (unsigned form = 0; form < WIRE_FORMS; form++) {
-		for (uint8_t priority = 0; priority < 8; priority++) {
-			make(form, wire_ndp_data(payload));
-			CHECK(nd_frame_set_priority(&config, frame, bytes, priority));
-			CHECK_EQ(decode(), ND_WIRE_OK);
-			CHECK_EQ(packet.priority, priority);
-			make(form, wire_homa_data(payload));
-			CHECK(nd_frame_set_priority(&config, frame, bytes, priority));
-			CHECK_EQ(decode(), ND_WIRE_OK);
-			CHECK_EQ(packet.priority, priority);
-			nd_put_u16(frame + ip_at(form) - 2, 0x0806);
-			CHECK_EQ(nd_frame_set_priority(&config, frame, bytes, priority),
-				 peer.vlan != ND_ETH_VLAN_NONE);
-			if (peer.vlan != ND_ETH_VLAN_NONE)
-				CHECK_EQ(nd_get_u16(frame + 14), priority << 13 | 42);
-		}
-	}
-	CHECK(!nd_frame_set_priority(&config, frame, 13, 1));
-	make(WIRE_V4, wire_ndp_data(payload));
-	CHECK(!nd_frame_set_priority(&config, frame, 81, 1));
 }
 
 int main(int argc, char **argv)

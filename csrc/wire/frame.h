@@ -6,7 +6,7 @@
  *		 bytes = nd_frame_encode(&template, &packet, buffer, room);
  *		 error = nd_frame_decode(config, buffer, bytes, &peer, &packet);
  *	switch:  nd_frame_decode(config, buffer, bytes, NULL, &packet), then for the verdicts
- *		 nd_frame_trim(), nd_frame_bounce(), nd_frame_set_ce(), nd_frame_set_priority()
+ *		 nd_frame_trim(), nd_frame_bounce(), nd_frame_set_ce()
  *
  * DESIGN NOTES
  * 1. The handles in packet.source and packet.target belong to the driver. A frame has addresses:
@@ -173,12 +173,5 @@ uint32_t nd_frame_bounce(const struct nd_frame_config *config, uint8_t *frame, u
 
 /* Marks congestion; false when the sender does not understand ECN or it is no IP. */
 bool nd_frame_set_ce(uint8_t *frame, uint32_t bytes);
-
-/*
- * Gives a frame another priority: PCP where tagged, DSCP of Homa, header of NDP. False when none
- * of these is there.
- */
-bool nd_frame_set_priority(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
-			   uint8_t priority);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a switch does to frames in place: trim, return, mark, reprioritise. */
+/* What a switch does to frames in place: trim, return, mark. */
 #include "wire/frame.h"
 
 #include "wire/layout.h"
@@ -143,30 +143,5 @@ bool nd_frame_set_ce(uint8_t *frame, uint32_t bytes)
 	    !(ip.traffic_class & ND_IP_ECN_MASK))
 		return false;
 	nd_ip_set_class(frame + eth.bytes, ip.version, ip.traffic_class | ND_IP_CE);
-	return true;
-}
-
-bool nd_frame_set_priority(const struct nd_frame_config *config, uint8_t *frame, uint32_t bytes,
-			   uint8_t priority)
-{
-	struct nd_layout layout;
-	enum nd_wire_error error = nd_layout_read(config, frame, bytes, &layout);
-	bool tagged = error != ND_WIRE_eth_short && layout.eth.vlan != ND_ETH_VLAN_NONE;
-	uint8_t *header = frame + layout.message_at;
-
-	priority &= 7;
-	if (tagged)
-		set_pcp(frame, &layout, config->pcp[priority]);
-	if (error != ND_WIRE_OK || layout.protocol == ND_PROTO_OTHER)
-		return tagged;
-	if (layout.protocol == ND_PROTO_HOMA) {
-		set_dscp(frame, &layout, config->dscp_homa[priority]);
-		return true;
-	}
-	if (layout.end - layout.message_at < ND_NDP_HEADER_BYTES)
-		return tagged;
-	nd_ndp_patch(header, ND_NDP_STATE_AT,
-		     (uint8_t)((header[ND_NDP_STATE_AT] & ((1 << ND_NDP_PRIORITY_SHIFT) - 1)) |
-			       priority << ND_NDP_PRIORITY_SHIFT));
 	return true;
 }
