@@ -393,7 +393,6 @@ struct nd_homa_config {
 	bool at_least_once;
 	bool one_way;
 	bool unknown_resend;
-	bool freeze_enabled;
 	uint64_t first_id;
 };
 

@@ -331,7 +331,6 @@ class nd_homa_config(Struct):
     at_least_once: bool
     one_way: bool
     unknown_resend: bool
-    freeze_enabled: bool
     first_id: int
 
 class nd_homa_usage(Struct):

@@ -72,7 +72,6 @@ const char *nd_replay_check_homa(const void *config)
 		offsetof(struct nd_homa_config, at_least_once),
 		offsetof(struct nd_homa_config, one_way),
 		offsetof(struct nd_homa_config, unknown_resend),
-		offsetof(struct nd_homa_config, freeze_enabled),
 	};
 
 	return are_bools(config, bools, ND_ARRAY_SIZE(bools))

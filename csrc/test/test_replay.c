@@ -542,7 +542,7 @@ TEST(nd_replay__refuses_what_is_no_bool)
 		{ ND_RECORD_SETUP, 1, offsetof(struct nd_record_setup, frame.homa_checksum) },
 		{ ND_RECORD_PORT, 1, offsetof(struct nd_record_port, derive) },
 		{ ND_RECORD_ENGINE, 1, offsetof(struct nd_ndp_config, score.scoreboard) },
-		{ ND_RECORD_ENGINE, 2, offsetof(struct nd_homa_config, freeze_enabled) },
+		{ ND_RECORD_ENGINE, 2, offsetof(struct nd_homa_config, unknown_resend) },
 	};
 	const char *path = record_rpcs("bools");
 	struct image image = read_beginning(path);

@@ -108,7 +108,6 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	homa->next_id = config->first_id ? config->first_id : random_first_id(&rng);
 	homa->newest_peer = ND_NONE;
 	homa->oldest_peer = ND_NONE;
-	homa->frozen = ND_NEVER;
 	homa->collapse = (uint8_t)(ND_HOMA_PRIORITIES / config->levels - 1);
 	init_parts(homa, endpoint, nd_rng_u64(&rng));
 	nd_homa_cutoffs_init(homa);
@@ -165,11 +164,6 @@ void nd_homa_usage(const void *endpoint, struct nd_homa_usage *usage)
 		.cutoff_version = homa->cutoff_version,
 	};
 	memcpy(usage->cutoffs, homa->cutoffs, sizeof(usage->cutoffs));
-}
-
-nd_ns nd_homa_frozen(const void *endpoint)
-{
-	return ((const struct nd_homa *)endpoint)->frozen;
 }
 
 const struct nd_transport_ops nd_homa_ops = {

@@ -91,7 +91,6 @@ struct nd_homa_config {
 	bool one_way;         /* the simulations': requests get no response; their client is done
 			       * when the last byte is sent. Needs a network that loses nothing. */
 	bool unknown_resend;  /* the paper's: RESEND of an unknown RPC is answered by RESEND */
-	bool freeze_enabled;  /* debug: FREEZE packets are obeyed, see nd_homa_frozen() */
 	uint64_t first_id;    /* of our RPCs, 0 = from the seed; must not repeat within done_ns */
 };
 
@@ -162,9 +161,6 @@ struct nd_homa_usage {
 
 void nd_homa_usage(const void *endpoint, struct nd_homa_usage *usage);
 
-/* Time of the first FREEZE obeyed, or ND_NEVER. */
-nd_ns nd_homa_frozen(const void *endpoint);
-
 #define ND_HOMA_COUNTERS(X) \
 	X(requests_submitted, "Requests handed in by applications.") \
 	X(replies_submitted, "Responses handed in by applications.") \
@@ -206,7 +202,7 @@ nd_ns nd_homa_frozen(const void *endpoint);
 	X(cutoffs_sent, "CUTOFFS packets sent.") \
 	X(cutoffs_received, "CUTOFFS packets received.") \
 	X(cutoffs_learned, "Times the unscheduled cutoffs changed with the traffic.") \
-	X(freezes_received, "FREEZE packets received; they are ignored unless freeze_enabled is set.") \
+	X(freezes_received, "FREEZE packets received; they are ignored.") \
 	X(incast_flagged, "Requests flagged because of many outstanding RPCs.") \
 	X(incast_limited, "Responses whose unscheduled part was cut for incast control.") \
 	X(grant_stalled, "Grants held back because max_incoming_bytes was in use.") \

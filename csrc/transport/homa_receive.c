@@ -289,9 +289,8 @@ static void receive_freeze(struct nd_homa *homa, struct nd_homa_peer *peer,
 {
 	(void)peer;
 	(void)packet;
+	(void)now;
 	homa->counters.freezes_received++;
-	if (homa->config.freeze_enabled && homa->frozen == ND_NEVER)
-		homa->frozen = now;
 }
 
 static void receive_need_ack(struct nd_homa *homa, struct nd_homa_peer *peer,

@@ -247,7 +247,6 @@ struct nd_homa {
 	uint8_t unscheduled_levels;
 	uint8_t scheduled_levels;
 	uint8_t collapse; /* low bits of a priority that do not count */
-	nd_ns frozen;
 	struct nd_homa_config config;
 	struct nd_homa_counters counters;
 	struct nd_setup setup;
