@@ -171,17 +171,6 @@ static void nap(struct nd_worker *worker, struct pollfd *polls)
 		nd_switch_rested(worker->switches[i], after);
 }
 
-static void pin(const struct nd_worker *worker)
-{
-	cpu_set_t cpus;
-
-	if (worker->config.cpu < 0)
-		return;
-	CPU_ZERO(&cpus);
-	CPU_SET((unsigned)worker->config.cpu, &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 static void *run(void *argument)
 {
 	static _Thread_local struct pollfd polls[DESCRIPTORS_MAX];
@@ -189,7 +178,6 @@ static void *run(void *argument)
 	nd_ns last = nd_worker_now();
 	nd_ns last_busy = last;
 
-	pin(worker);
 	nd_slice_shorten(); /* a frame would wait for the slice of whoever has the CPU */
 	while (!__atomic_load_n(&worker->stopping, __ATOMIC_ACQUIRE)) {
 		nd_ns now = nd_worker_now();
@@ -210,6 +198,33 @@ static void *run(void *argument)
 	return NULL;
 }
 
+/* On its CPU from the first instruction, or not at all. */
+static int start_thread(struct nd_worker *worker)
+{
+	pthread_attr_t attributes;
+	cpu_set_t cpus;
+	int status;
+
+	pthread_attr_init(&attributes);
+	if (worker->config.cpu >= 0) {
+		CPU_ZERO(&cpus);
+		CPU_SET((unsigned)worker->config.cpu, &cpus);
+		pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+	}
+	status = pthread_create(&worker->thread, &attributes, run, worker);
+	pthread_attr_destroy(&attributes);
+	return -status;
+}
+
+static void destroy(struct nd_worker *worker)
+{
+	if (worker->wake_fd >= 0)
+		close(worker->wake_fd);
+	pthread_mutex_destroy(&worker->callers);
+	sem_destroy(&worker->answered);
+	free(worker);
+}
+
 struct nd_worker *nd_worker_start(const struct nd_worker_config *config, struct nd_error *error)
 {
 	struct nd_worker *worker = calloc(1, sizeof(*worker));
@@ -223,16 +238,17 @@ struct nd_worker *nd_worker_start(const struct nd_worker_config *config, struct 
 	worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_mutex_init(&worker->callers, NULL);
 	sem_init(&worker->answered, 0, 0);
-	status = worker->wake_fd < 0 ? errno : pthread_create(&worker->thread, NULL, run, worker);
-	if (status) {
-		nd_error_set(error, -status, "a switch worker cannot be started: %s",
-			     strerrordesc_np(status));
-		if (worker->wake_fd >= 0)
-			close(worker->wake_fd);
-		free(worker);
-		return NULL;
-	}
-	return worker;
+	status = worker->wake_fd < 0 ? -errno : start_thread(worker);
+	if (status == 0)
+		return worker;
+	if (config->cpu >= 0)
+		nd_error_set(error, status, "a switch worker cannot be started on CPU %d: %s",
+			     config->cpu, strerrordesc_np(-status));
+	else
+		nd_error_set(error, status, "a switch worker cannot be started: %s",
+			     strerrordesc_np(-status));
+	destroy(worker);
+	return NULL;
 }
 
 static void wake(struct nd_worker *worker)
@@ -250,10 +266,7 @@ void nd_worker_stop(struct nd_worker *worker)
 	pthread_join(worker->thread, NULL);
 	for (uint32_t i = 0; i < worker->switch_count; i++)
 		nd_switch_disown(worker->switches[i]);
-	close(worker->wake_fd);
-	pthread_mutex_destroy(&worker->callers);
-	sem_destroy(&worker->answered);
-	free(worker);
+	destroy(worker);
 }
 
 int nd_worker_call(struct nd_worker *worker, int (*call)(void *context), void *context)

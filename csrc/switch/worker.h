@@ -22,7 +22,7 @@ enum nd_worker_profile {
 struct nd_worker_config {
 	enum nd_worker_profile profile;
 	nd_ns spin_ns;
-	int cpu; /* to run on, or -1 */
+	int cpu; /* to run on, or -1; one that it may not run on fails the start */
 };
 
 struct nd_worker;

@@ -406,6 +406,17 @@ TEST(nd_switch_remove_port__drops_what_is_queued_and_frees_the_slot)
 	close_all();
 }
 
+/* Else it would run anywhere, and the operator would believe in a CPU of its own. */
+TEST(nd_worker_start__on_a_cpu_that_is_not_there)
+{
+	struct nd_worker_config config = nd_worker_config_default();
+
+	config.cpu = CPU_SETSIZE - 1;
+	CHECK(!nd_worker_start(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "CPU 1023"));
+}
+
 static int count_ports(void *context)
 {
 	return (int)((struct nd_switch *)context)->port_count;
