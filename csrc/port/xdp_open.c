@@ -47,35 +47,42 @@ static int plan_queues(const struct nd_device *device, const struct nd_port_conf
 	return 0;
 }
 
+/* Chunks that frames to send and each queue's frames to receive take; as many as that may be. */
+static uint64_t chunks_wanted(const struct nd_port_config *config, const struct plan *plan,
+			      uint32_t per_frame)
+{
+	uint64_t receive = nd_max_u32(RX_CHUNKS_MIN, config->rx_frames);
+
+	return (plan->slots + plan->queues * receive) * per_frame;
+}
+
 static int plan_memory(const struct nd_port *port, const struct nd_port_config *config,
 		       struct plan *plan, struct nd_error *error)
 {
 	uint32_t frame = port->frame_bytes_max + ND_XDP_HEADROOM_BYTES;
-	uint32_t bytes = config->xdp.memory_bytes ? config->xdp.memory_bytes
+	uint64_t bytes = config->xdp.memory_bytes ? config->xdp.memory_bytes
 						  : MEMORY_BYTES_DEFAULT;
-	uint32_t per_frame, chunks, wanted;
+	uint32_t per_frame;
+	uint64_t wanted;
 
 	plan->chunk_bytes = frame <= CHUNK_BYTES_SMALL ? CHUNK_BYTES_SMALL : CHUNK_BYTES_LARGE;
 	per_frame = (frame + plan->chunk_bytes - 1) / plan->chunk_bytes;
 	plan->slots = config->tx_frames ? config->tx_frames
 		      : per_frame > 1	? TX_FRAMES_DEFAULT_LARGE
 					: TX_FRAMES_DEFAULT;
-	bytes = nd_min_u32(bytes, MEMORY_BYTES_MAX) & ~(plan->chunk_bytes - 1);
-	chunks = bytes / plan->chunk_bytes;
-	wanted = plan->slots * per_frame + plan->queues * RX_CHUNKS_MIN * per_frame;
-	if (config->rx_frames)
-		wanted = nd_max_u32(wanted, plan->slots * per_frame +
-						    plan->queues * config->rx_frames * per_frame);
+	wanted = chunks_wanted(config, plan, per_frame) * plan->chunk_bytes;
 	if (config->rx_frames && !config->xdp.memory_bytes)
-		chunks = wanted;
-	if (chunks < wanted)
+		bytes = wanted;
+	bytes = nd_min_u64(bytes, MEMORY_BYTES_MAX) & ~(uint64_t)(plan->chunk_bytes - 1);
+	if (bytes < wanted)
 		return nd_error_set(error, -ENOBUFS,
-				    "interface %s: memory_bytes %u is less than the %llu that %u "
-				    "queues and %u frames to send need",
-				    port->name, bytes,
-				    (unsigned long long)wanted * plan->chunk_bytes, plan->queues,
-				    plan->slots);
-	plan->chunks_per_queue = (chunks - plan->slots * per_frame) / plan->queues;
+				    "interface %s: memory_bytes %llu is less than the %llu that %u "
+				    "queues and %u frames to send need (it may be %u at most)",
+				    port->name, (unsigned long long)bytes,
+				    (unsigned long long)wanted, plan->queues, plan->slots,
+				    MEMORY_BYTES_MAX);
+	plan->chunks_per_queue = ((uint32_t)bytes / plan->chunk_bytes - plan->slots * per_frame) /
+				 plan->queues;
 	if (config->rx_frames)
 		plan->chunks_per_queue = nd_max_u32(RX_CHUNKS_MIN, config->rx_frames) * per_frame;
 	plan->bytes = (plan->chunks_per_queue * plan->queues + plan->slots * per_frame) *

@@ -393,6 +393,20 @@ TEST(nd_xdp__serves_every_queue)
 	veth_delete("x0");
 }
 
+/* 6 queues of 65,536 frames in three pages each are 4.8 GB: more than 32 bits can count. */
+TEST(nd_xdp_open__refuses_more_memory_than_a_port_may_have)
+{
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
+
+	shell("ip link add x0 mtu 9000 numrxqueues 6 numtxqueues 6 type veth peer name x1 mtu 9000 "
+	      "numrxqueues 6 numtxqueues 6");
+	config.rx_frames = 65536;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -ENOBUFS);
+	CHECK(strstr(error.text, "the 4832624640 that 6 queues and 64 frames to send need"));
+	veth_delete("x0");
+}
+
 /* Two ports in one memory, which outlives the port that made it. */
 TEST(nd_xdp__shares_memory_between_ports)
 {
