@@ -70,6 +70,9 @@ FILE_BYTES_MAX = 200_000
 LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
 
+ROWS = {"nacks_sent": "acks_sent", "pulls_sent": "acks_sent"}
+"""Counters that are found by their distance from the first of a row."""
+
 GENERATED = {"ndpstack/_core.pyi", "bindings/core.cdef.h"}
 DATA = ("data/", "tests/data/", "csrc/test/data/")
 
@@ -259,20 +262,43 @@ def test_functions_are_short() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_counter_is_documented() -> None:
-    wrong, count = [], 0
+def counter_lists() -> Iterator[tuple[Path, str, dict[str, str]]]:
+    """Each list of counters in the core: its header, its text, and name and sentence of each."""
     for path in tracked(".h"):
         text = path.read_text(encoding="utf-8")
         for block in re.findall(r"#define ND_\w+_COUNTERS\(X\)((?:.*\\\n)+.*)", text):
             entries = re.findall(r"\bX\((\w+),\s*((?:\"[^\"]*\"[\s\\]*)+)\)", block)
-            count += len(entries)
-            for name, strings in entries:
-                sentence = "".join(re.findall(r'"([^"]*)"', strings))
-                if not (sentence[:1].isupper() and sentence.endswith(".") and " " in sentence):
-                    wrong.append(f"{name_of(path)}: {name}: write a sentence, not {sentence!r}")
-            if len(entries) != block.count("X("):
-                wrong.append(f"{name_of(path)}: a counter has no text")
+            assert len(entries) == block.count("X("), f"{name_of(path)}: a counter has no text"
+            sentences = {n: "".join(re.findall(r'"([^"]*)"', text)) for n, text in entries}
+            yield path, block, sentences
+
+
+def test_every_counter_is_documented() -> None:
+    wrong, count = [], 0
+    for path, _, sentences in counter_lists():
+        count += len(sentences)
+        for name, sentence in sentences.items():
+            if not (sentence[:1].isupper() and sentence.endswith(".") and " " in sentence):
+                wrong.append(f"{name_of(path)}: {name}: write a sentence, not {sentence!r}")
     assert count > 50, "no counters found: has their macro a new name?"
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_counter_counts() -> None:
+    """A counter that nothing bumps is read as good news."""
+    sources = {
+        path: path.read_text(encoding="utf-8")
+        for path in tracked(".c", ".h")
+        if name_of(path).startswith("csrc/") and "/test/" not in name_of(path)
+    }
+    wrong = []
+    for path, block, sentences in counter_lists():
+        code = "\n".join(sources.values()).replace(block, "")
+        used = set(re.findall(r"(?:->|\.|\bND_WIRE_|_counters, )(\w+)", code))
+        for name in sentences:
+            row = re.sub(r"_[1-7]$", "_0", name)  # Of a row, code names the first.
+            if not {name, row, ROWS.get(name)} & used:
+                wrong.append(f"{name_of(path)}: {name}: count it where it happens, or remove it")
     assert not wrong, "\n".join(wrong)
 
 
