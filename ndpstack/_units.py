@@ -6,10 +6,11 @@ A number without its unit is refused where there is more than one reading.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NewType
+from typing import NewType, TypeGuard
 
 Bytes = NewType("Bytes", int)
 """A size in bytes."""
@@ -22,7 +23,11 @@ PartsPerMillion = NewType("PartsPerMillion", int)
 PerSecond = NewType("PerSecond", float)
 """How often a second something happens."""
 
-_NUMBER = re.compile(r"\s*([+-]?[0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*")
+# As many digits as any quantity has: what is longer costs time and memory before it is refused.
+_NUMBER = re.compile(
+    r"\s*([+-]?[0-9]{1,20}(?:[_,][0-9]{3}){0,6}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?)"
+    r"\s*([^\s0-9]\S{0,9})?\s*"
+)
 
 _SIZES = {
     "B": 1,
@@ -63,11 +68,18 @@ def _scale(value: object, units: dict[str, int], kind: str, example: str) -> Fra
         if value == 0:
             return Fraction(0)
         raise UnitError(f"{value!r} is not {kind}; write number and unit, like {example!r}")
-    number, unit = match.groups()
+    number, unit = match[1], match[2] or ""
     if unit not in units:
         known = ", ".join(unit for unit in units if unit)
-        raise UnitError(f"{value!r}: {unit!r} is no unit of {kind}; use one of {known}")
+        hint = f"use one of {known}" if known else f"write it like {example!r}"
+        wrong = f": {unit!r} is no unit of {kind}" if unit else " has no unit"
+        raise UnitError(f"{value!r}{wrong}; {hint}")
     return Fraction(number.replace("_", "").replace(",", "")) * units[unit]
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether the value is a number already; TOML knows nan and inf, which are none."""
+    return type(value) is int or (isinstance(value, float) and math.isfinite(value))
 
 
 def _integer(value: object, units: dict[str, int], kind: str, example: str) -> int:
@@ -94,7 +106,7 @@ def parse_time(value: object) -> Picoseconds:
 
 def parse_share(value: object) -> PartsPerMillion:
     """A share: "80%", or a number from 0 to 1."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         exact = Fraction(value) * 10**6
     else:
         exact = _scale(value, {"%": 10**4, "ppm": 1}, "a share", "80%")
@@ -105,7 +117,10 @@ def parse_share(value: object) -> PartsPerMillion:
 
 def parse_per_second(value: object) -> PerSecond:
     """A frequency: "2500/s", "5.3M/s"."""
-    return PerSecond(float(_scale(value, _PER_SECOND, "a frequency", "2500/s")))
+    exact = _scale(value, _PER_SECOND, "a frequency", "2500/s")
+    if exact < 0:
+        raise UnitError(f"{value!r} is negative; a frequency is not")
+    return PerSecond(float(exact))
 
 
 def parse_probability(value: object) -> Fraction:
@@ -114,7 +129,7 @@ def parse_probability(value: object) -> Fraction:
         exact = _scale(value, {"%": 1}, "a probability", "0.1%") / 100
     elif isinstance(value, str):
         exact = _scale(value, {"": 1}, "a probability", "1e-6")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif _is_number(value):
         exact = Fraction(value)
     else:
         raise UnitError(f"{value!r} is not a probability; write it like '0.1%' or 1e-6")

@@ -7,9 +7,9 @@ its value is read; a field `settings` takes all keys that no other field has.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import types
-import typing
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
@@ -43,6 +43,12 @@ _QUANTITIES: Mapping[object, Parser] = {
     units.PerSecond: units.parse_per_second,
     units.Limit: units.parse_limit,
     Fraction: units.parse_probability,
+}
+
+_WRITERS: Mapping[object, Callable[[int], str]] = {
+    units.Bytes: units.format_size,
+    units.BitRate: units.format_rate,
+    units.Picoseconds: units.format_time,
 }
 
 _PLAIN: Mapping[object, str] = {
@@ -143,8 +149,9 @@ class Decoder:
     def _ranged(self, args: tuple[object, ...], value: object, place: Place) -> object:
         result = self._any(args[0], value, place)
         limits = next(item for item in args[1:] if isinstance(item, Range))
-        if isinstance(result, int) and not limits.least <= result <= limits.most:
-            place.fail(f"{value!r} is not within {limits.least} to {limits.most}")
+        if isinstance(result, int | float) and not limits.least <= result <= limits.most:
+            write = _WRITERS.get(args[0], str)
+            place.fail(f"{value!r} is not within {write(limits.least)} to {write(limits.most)}")
         return result
 
     def _union(self, kinds: tuple[object, ...], value: object, place: Place) -> object:
@@ -259,6 +266,8 @@ def _plain(kind: object, value: object, place: Place) -> object:
     # The exact type: True is an int, too.
     if type(value) is not kind:
         place.fail(f"{value!r} is not {_PLAIN[kind]}")
+    if isinstance(value, float) and not math.isfinite(value):
+        place.fail(f"{value!r} is not a number that can be reckoned with")
     if isinstance(value, int) and not _INT64.least <= value <= _INT64.most:
         place.fail(f"{value!r} does not fit into 64 bits")
     if isinstance(value, str) and ("\0" in value or len(value) > TEXT_MAX):
@@ -270,7 +279,7 @@ def _variant(variants: Mapping[str, type], kind: object, place: Place) -> type:
     """The dataclass that the table's `kind` names."""
     if kind is None:
         place.fail(f"`kind` is missing; there are {', '.join(variants)}")
-    if kind not in variants:
+    if not isinstance(kind, str) or kind not in variants:
         hint = suggest(str(kind), list(variants), "there are")
         (place / "kind").fail(f"{kind!r} is not one of them; {hint}")
-    return variants[typing.cast("str", kind)]
+    return variants[kind]

@@ -36,7 +36,7 @@ def _value(text: str) -> object:
     """The TOML value of that text; a text that is none stands for itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
 
 

@@ -62,6 +62,27 @@ def test_probabilities_may_be_tiny() -> None:
 def test_frequencies() -> None:
     assert parse_per_second("2500/s") == pytest.approx(2500)
     assert parse_per_second("5.33M/s") == pytest.approx(5.33e6)
+    with pytest.raises(UnitError, match="negative"):
+        parse_per_second("-5/s")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "nan", "1e999999999%"])
+def test_what_is_no_finite_number_is_no_share_and_no_probability(value: object) -> None:
+    for parse in (parse_share, parse_probability):
+        with pytest.raises(UnitError):
+            parse(value)
+
+
+def test_a_number_that_would_take_minutes_to_expand_is_refused_at_once() -> None:
+    for number in ("1e999999999", "9" * 5000, "0." + "0" * 5000 + "1"):
+        with pytest.raises(UnitError, match="is not a time"):
+            parse_time(f"{number}s")
+
+
+def test_commas_part_thousands_and_nothing_else() -> None:
+    assert parse_size("1,500,000B") == 1_500_000
+    with pytest.raises(UnitError):
+        parse_time("1,5us")
 
 
 def test_limits_are_packets_or_bytes_or_both() -> None:

@@ -113,7 +113,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
     text = text.replace('to = "up"', 'to = "upp"').replace('"5us"', '"5"')
     assert problems(tmp_path, text) == [
         "switchd.toml:20: switch.tor0.port.h1.rtae: unknown key; did you mean 'rate'?",
-        "switchd.toml:23: switch.tor0.port.h1.faults.delay: '5': '' is no unit of a time; "
+        "switchd.toml:23: switch.tor0.port.h1.faults.delay: '5' has no unit; "
         "use one of ps, ns, us, ms, s, min",
         "switchd.toml:32: switch.tor0.group.up.mode: 'randon' is not one of them; "
         "did you mean 'random'?",
