@@ -27,7 +27,7 @@ static bool pump(struct nd_sim *sim, uint32_t number)
 		nd_sim_port_launch(sim, port, number, index, nd_max_u64(sim->now, port->busy_until));
 		if (ND_UNLIKELY(sim->fresh == ND_NONE)) {
 			snprintf(sim->error, sizeof(sim->error),
-				 "%u packets in the network at once: raise packets_max",
+				 "%u packets in the network at once: raise limits.packets",
 				 sim->pool.limit);
 			nd_sim_stop(sim, ND_SIM_LIMIT);
 			return true;

@@ -108,7 +108,7 @@ static bool is_full(struct nd_sim *sim)
 {
 	if (ND_LIKELY(!sim->agenda.full))
 		return false;
-	snprintf(sim->error, sizeof(sim->error), "%u events pending at once: raise events_max",
+	snprintf(sim->error, sizeof(sim->error), "%u events pending at once: raise limits.events",
 		 sim->agenda.limit);
 	nd_sim_stop(sim, ND_SIM_LIMIT);
 	return true;

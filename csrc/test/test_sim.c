@@ -175,14 +175,14 @@ TEST(run__limits_are_named)
 		flows[i] = fixture_flow(i, 15, 8936 * 100);
 	fixture_sim(&f, flows, 8);
 	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_LIMIT);
-	CHECK_STR(nd_sim_error(f.sim), "20 packets in the network at once: raise packets_max");
+	CHECK_STR(nd_sim_error(f.sim), "20 packets in the network at once: raise limits.packets");
 	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_LIMIT);
 	nd_sim_free(f.sim);
 	begin(4);
 	f.config.events_max = 20;
 	fixture_sim(&f, flows, 8);
 	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_LIMIT);
-	CHECK_STR(nd_sim_error(f.sim), "20 events pending at once: raise events_max");
+	CHECK_STR(nd_sim_error(f.sim), "20 events pending at once: raise limits.events");
 	nd_sim_free(f.sim);
 }
 
