@@ -41,5 +41,5 @@ def document(file: ScenarioFile, run: Run, result: Result) -> Document:
 
 
 def dumps(value: object) -> str:
-    """JSON with a stable layout; what is not a number is null."""
+    """JSON with a stable layout; ValueError where a number is infinite or none."""
     return json.dumps(value, indent=1, allow_nan=False)

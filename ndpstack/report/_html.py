@@ -41,7 +41,7 @@ def _figures(run: Run, result: Result) -> str:
     figures = {
         "Completion times": _plots.completion_cdf(run),
         "Slowdown by size": _plots.slowdown_by_size(result),
-        "Goodput of hosts": _plots.flow_rates(run),
+        "Goodput of hosts": _plots.host_rates(run),
         "Goodput over time": _plots.goodput_series(run),
     }
     return "".join(f"<h3>{title}</h3>{svg}" for title, svg in figures.items() if svg)

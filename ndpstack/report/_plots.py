@@ -75,7 +75,7 @@ def slowdown_by_size(result: Result) -> str | None:
     return svg_of(figure)
 
 
-def flow_rates(run: Run) -> str | None:
+def host_rates(run: Run) -> str | None:
     """Goodput of each host that received something, in ascending order."""
     received = run.hosts["payload_bytes"]
     received = received[received > 0]

@@ -171,7 +171,7 @@ def _flow_goodput(run: Run, times: NDArray[np.float64]) -> NDArray[np.float64]:
 def _by_size(sizes: NDArray[np.uint64], slowdown: NDArray[np.float64]) -> list[SizeBand]:
     """A band for each tenth of the flows; tenths of one size fall together."""
     bands: list[SizeBand] = []
-    below = 0
+    below = -1
     for size in np.unique(np.percentile(sizes, np.arange(1, _DECILES + 1) * 10, method="higher")):
         spread = Spread.of(slowdown[(sizes > below) & (sizes <= size)])
         if spread is not None:
