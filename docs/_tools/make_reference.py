@@ -23,7 +23,7 @@ from ndpstack.toml import dashed
 from ndpstack.toml.structs import CHOICES, struct_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ("csrc/transport", "csrc/queue", "csrc/sim")
@@ -49,12 +49,17 @@ lists: `--set topology.k=8 --set traffic.0.size=1MB`.
 TYPES: Mapping[str, str] = {
     "Bytes": "size",
     "BitRate": "rate",
+    "LinkRate": "rate",
     "Picoseconds": "time",
+    "LinkDelay": "time",
+    "Time": "time",
     "PartsPerMillion": "share",
     "PerSecond": "frequency",
     "Fraction": "probability",
     "int": "number",
     "Count": "number",
+    "Positive": "number",
+    "Nodes": "number",
     "Seed": "number",
     "float": "number",
     "str": "text",
@@ -62,6 +67,15 @@ TYPES: Mapping[str, str] = {
     "Path": "path",
     "Workload": "workload",
 }
+
+
+WRITERS: Mapping[str, Callable[[int], str]] = {
+    "time": units.format_time,
+    "rate": units.format_rate,
+    "size": units.format_size,
+    "share": lambda ppm: f"{ppm / 10_000:g}%",
+}
+"""How the defaults of a kind are written."""
 
 
 def field_docs(cls: type) -> dict[str, str]:
@@ -105,18 +119,11 @@ def default_text(item: dataclasses.Field[object]) -> str:
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    annotation = str(item.type)
     if value == 0:
         return "`0`"
-    if isinstance(value, int):
-        if "Picoseconds" in annotation:
-            return f"`{units.format_time(value)}`"
-        if "BitRate" in annotation:
-            return f"`{units.format_rate(value)}`"
-        if "Bytes" in annotation:
-            return f"`{units.format_size(value)}`"
-        if "PartsPerMillion" in annotation:
-            return f"`{value / 10_000:g}%`"
+    kind = type_text(str(item.type))
+    if isinstance(value, int) and kind in WRITERS:
+        return f"`{WRITERS[kind](value)}`"
     return f"`{value}`"
 
 

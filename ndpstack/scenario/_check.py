@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ndpstack._disciplines import discipline
-from ndpstack.scenario._graph import load_graph, load_htsim
+from ndpstack.scenario._graph import load_graph
 from ndpstack.scenario._matrix import load_matrix
 from ndpstack.scenario._protocols import protocol
 from ndpstack.scenario._schema import (
+    TIME_MAX,
     BackToBack,
     Clos,
-    ClosedLoop,
     FatTree,
     Graph,
-    Htsim,
     HullTree,
     Incast,
     LeafSpine,
@@ -25,14 +23,23 @@ from ndpstack.scenario._schema import (
     OneFlow,
     OpenLoop,
     Outcast,
+    Scheduler,
     SingleSwitch,
 )
+from ndpstack.toml import format_time
 
 if TYPE_CHECKING:
     from ndpstack.scenario._schema import Scenario, Topology, Traffic
     from ndpstack.toml import Place
 
 ENGINES_MAX = 4
+
+FREQUENCY_MIN, FREQUENCY_MAX = 1e-3, 1e12
+"""Events a second: one in a thousand seconds, and one every picosecond."""
+
+CORRUPTION_MAX = Fraction(1, 2**16)
+"""Probability that a byte is spoiled: hardly a full packet arrives whole at more than this."""
+
 FAT_TREE_K_MAX = 40
 
 
@@ -53,8 +60,6 @@ def host_count(topology: Topology) -> int:
             return 192
         case Graph():
             return load_graph(topology).hosts
-        case Htsim():
-            return host_count(load_htsim(topology.file))
     raise TypeError(f"no host count for {type(topology).__name__}")
 
 
@@ -78,15 +83,11 @@ def check(scenario: Scenario, place: Place) -> None:
         _check_traffic(scenario, traffic, hosts, place / "traffic" / i)
     for i, link in enumerate(scenario.link):
         _check_link(link, place / "link" / i)
+    if scenario.probes.timeline_host is not None:
+        _check_host(scenario.probes.timeline_host, hosts, place / "probes" / "timeline-host")
 
 
 def _check_topology(topology: Topology, place: Place) -> None:
-    for item in dataclasses.fields(topology):
-        value = getattr(topology, item.name)
-        if isinstance(value, int) and item.name not in ("delay", "switch_latency") and value < 1:
-            (place / item.name.replace("_", "-")).fail(
-                f"{value} is too small; it must be 1 or more"
-            )
     if isinstance(topology, FatTree) and (topology.k % 2 or topology.k > FAT_TREE_K_MAX):
         (place / "k").fail(f"{topology.k}: it must be even and at most {FAT_TREE_K_MAX}")
 
@@ -99,8 +100,6 @@ def _check_traffic(scenario: Scenario, traffic: Traffic, hosts: int, place: Plac
         (place / "transport").fail(
             f"{traffic.transport!r} has no table; there are {', '.join(known)}"
         )
-    if not 0 <= traffic.priority <= 7:
-        (place / "priority").fail(f"{traffic.priority} does not lie within 0 to 7")
     if hosts < 2:
         place.fail("there is only one host in this topology")
     size = getattr(traffic, "size", None)
@@ -127,10 +126,14 @@ def _waits(scenario: Scenario) -> bool:
     )
 
 
+def _check_host(number: int, hosts: int, place: Place) -> None:
+    if number >= hosts:
+        place.fail(f"there is no host {number}; they are 0 to {hosts - 1}")
+
+
 def _check_hosts(traffic: Traffic, hosts: int, place: Place) -> None:
     def within(name: str, value: int) -> None:
-        if not 0 <= value < hosts:
-            (place / name).fail(f"there is no host {value}; they are 0 to {hosts - 1}")
+        _check_host(value, hosts, place / name)
 
     match traffic:
         case Incast():
@@ -160,27 +163,55 @@ def _check_hosts(traffic: Traffic, hosts: int, place: Place) -> None:
                     within(name, span[1])
                     if span[0] > span[1]:
                         (place / name).fail(f"{list(span)}: the first is above the last")
+            _check_targets(traffic, place / "targets")
+
+
+def _check_targets(traffic: OpenLoop, place: Place) -> None:
+    """Every source needs a target that is another host."""
+    if traffic.targets is None or traffic.targets[0] != traffic.targets[1]:
+        return
+    only = traffic.targets[0]
+    if traffic.sources is None or traffic.sources[0] <= only <= traffic.sources[1]:
+        place.fail(f"host {only} is the only target and sends, too; it cannot send to itself")
 
 
 def _check_rates(traffic: Traffic, place: Place) -> None:
     if isinstance(traffic, OpenLoop):
         if (traffic.load is None) == (traffic.rate is None):
             place.fail("give `load` or `rate`, one of the two")
-        if 0 in (traffic.load, traffic.rate):
-            place.fail("nothing is sent at a load or rate of 0")
-    if traffic.repeat < 1:
-        (place / "repeat").fail(f"{traffic.repeat} times are none; it must be 1 or more")
+        if traffic.load == 0:
+            place.fail("nothing is sent at a load of 0")
+        if traffic.rate is not None:
+            _check_frequency(traffic.rate, place / "rate")
+    if isinstance(traffic, Scheduler):
+        _check_frequency(traffic.arrival_rate, place / "arrival-rate")
     if traffic.repeat > 1 and not traffic.every:
         place.fail("`repeat` needs the time from one to the next in `every`")
-    if isinstance(traffic, ClosedLoop) and min(traffic.connections, traffic.rounds) < 1:
-        place.fail("`connections` and `rounds` must be 1 or more")
+    last = traffic.start + (traffic.repeat - 1) * (traffic.every or 0)
+    if last > TIME_MAX:
+        (place / "repeat").fail(
+            f"the last of {traffic.repeat} starts at {format_time(last)}; no run lasts longer "
+            f"than {format_time(TIME_MAX)}"
+        )
+
+
+def _check_frequency(per_second: float, place: Place) -> None:
+    if not FREQUENCY_MIN <= per_second <= FREQUENCY_MAX:
+        place.fail(
+            f"{per_second:g}/s does not lie within {FREQUENCY_MIN:g}/s to {FREQUENCY_MAX:g}/s"
+        )
 
 
 def _check_link(link: LinkChange, place: Place) -> None:
     changes = (link.rate, link.delay, link.state, link.loss, link.corruption)
     if all(change is None for change in changes):
         place.fail("nothing changes; give `rate`, `delay`, `state`, `loss` or `corruption`")
-    for end, _ in itertools.groupby(link.between):
+    if link.corruption is not None and link.corruption > CORRUPTION_MAX:
+        (place / "corruption").fail(
+            f"{float(link.corruption):g} is the probability that a byte is spoiled, and above "
+            f"{float(CORRUPTION_MAX):.3g}; to lose packets give `loss`"
+        )
+    for end in link.between:
         kind, _, index = end.partition(" ")
         if kind not in ("host", "edge", "agg", "core", "switch") or not index.isdecimal():
             (place / "between").fail(

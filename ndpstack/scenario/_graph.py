@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
-from ndpstack.scenario._schema import Clos, Graph
+from ndpstack.scenario._schema import LINK_DELAY, LINK_RATE, Clos, Graph
 from ndpstack.toml import BitRate, Picoseconds, UnitError, parse_rate, parse_time
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+COUNT_MAX = 2**32 - 1
+"""Numbers in these files: what the core can count."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,14 @@ def load_graph(graph: Graph) -> GraphFile:
 
 
 def _count(word: str, where: str) -> int:
-    if not word.isdecimal():
-        raise UserError(f"{where}: {word!r} is not a whole number")
+    if not word.isdecimal() or len(word) > 10 or int(word) > COUNT_MAX:
+        raise UserError(f"{where}: {word!r} is not a whole number of up to {COUNT_MAX:,}")
     return int(word)
 
 
 def _node(kind: str, index: str, counts: dict[str, int], where: str) -> int:
     group = {"host": "hosts", "switch": "switches"}.get(kind)
-    if group is None or not index.isdecimal() or int(index) >= counts[group]:
+    if group is None or not index.isdecimal() or _count(index, where) >= counts[group]:
         raise UserError(
             f"{where}: there is no node `{kind} {index}`; hosts and switches are counted from 0"
         )
@@ -90,6 +94,9 @@ def _quantities(words: list[str], graph: Graph, where: str) -> tuple[int, int]:
         delay: int = parse_time(words[1]) if len(words) > 1 else graph.delay
     except UnitError as error:
         raise UserError(f"{where}: {error}") from None
+    for number, (least, most), unit in ((rate, LINK_RATE, "bit/s"), (delay, LINK_DELAY, "ps")):
+        if not least <= number <= most:
+            raise UserError(f"{where}: {number} {unit} is not within {least} to {most}")
     return rate, delay
 
 
@@ -125,7 +132,7 @@ def _htsim_clos(path: Path, top: dict[str, int], tiers: dict[int, dict[str, int]
         latency = edge.get("downlink_latency_ns", 1000)
     except KeyError as error:
         raise UserError(f"{path}: {error.args[0]!r} is missing") from None
-    if pod % per_edge or nodes % pod:
+    if not (nodes and pod and per_edge) or pod % per_edge or nodes % pod:
         raise UserError(
             f"{path}: {nodes} nodes in pods of {pod} with {per_edge} an edge switch "
             "do not divide evenly"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 from ndpstack._errors import UserError
 from ndpstack.scenario._check import check
-from ndpstack.scenario._schema import TOPOLOGIES, TRAFFIC, Delay, Scenario, Topology, Traffic
+from ndpstack.scenario._graph import load_htsim
+from ndpstack.scenario._schema import (
+    TOPOLOGIES,
+    TRAFFIC,
+    Delay,
+    Htsim,
+    Scenario,
+    Topology,
+    Traffic,
+)
 from ndpstack.scenario._workload import Workload, read_sizes
 from ndpstack.toml import (
     Bytes,
@@ -71,10 +80,12 @@ def parse_scenario(
         table: Table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{name}: not TOML: {error}") from None
+    except RecursionError:
+        raise UserError(f"{name}: tables or lists are nested too deeply") from None
     applied = tuple(overrides)
     for item in applied:
         table = override(table, item)
-    scenario = _decode(table, name, base or Path())
+    scenario = _with_htsim(_decode(table, name, base or Path()))
     check(scenario, Place(name))
     return ScenarioFile(name, text, applied, scenario)
 
@@ -92,6 +103,13 @@ def _decode(table: Table, name: str, base: Path) -> Scenario:
         found = (PlaceError(Place(name, item.keys), item.text) for item in problems.found)
         raise UserError("\n".join(map(str, found)))
     return cast("Scenario", scenario)
+
+
+def _with_htsim(scenario: Scenario) -> Scenario:
+    """The scenario with what an htsim file describes, whose rates are those of the file."""
+    if not isinstance(scenario.topology, Htsim):
+        return scenario
+    return replace(scenario, topology=load_htsim(scenario.topology.file))
 
 
 def _read(path: Path) -> tuple[str, Path]:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 NO_TRIGGER = -1
 
+NUMBER_MAX = 10**18
+"""Picoseconds and bytes alike."""
+
+_LIMITS = {"prio": 7, "count": 2**32 - 1}
+"""Keys whose numbers are smaller."""
+
 
 @dataclass(frozen=True)
 class Connection:
@@ -147,11 +153,18 @@ def _pairs(words: list[str], where: str) -> dict[str, int]:
             f"{where}: {' '.join(words)!r} is not a list of `key number`; keys are "
             f"{', '.join(sorted(_KEYS))}"
         )
-    return {key: _number(word, where) for key, word in zip(words[::2], words[1::2], strict=True)}
+    pairs = {key: _number(word, where) for key, word in zip(words[::2], words[1::2], strict=True)}
+    for key, most in _LIMITS.items():
+        if pairs.get(key, 0) > most:
+            raise UserError(f"{where}: {key} {pairs[key]} does not lie within 0 to {most}")
+    return pairs
 
 
 def _number(word: str, where: str) -> int:
     try:
-        return int(float(word)) if "e" in word.lower() else int(word)
-    except ValueError:
+        number = int(float(word)) if "e" in word.lower() else int(word)
+    except (ValueError, OverflowError):
         raise UserError(f"{where}: {word!r} is not a whole number") from None
+    if not 0 <= number <= NUMBER_MAX:
+        raise UserError(f"{where}: {word} does not lie within 0 to {NUMBER_MAX}")
+    return number

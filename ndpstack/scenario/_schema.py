@@ -27,6 +27,27 @@ from ndpstack.toml import (
 Count = Annotated[int, Range(0, 2**32 - 1)]
 """Numbers of things, and of one among them."""
 
+Positive = Annotated[int, Range(1, 2**32 - 1)]
+"""Numbers of things of which there must be one."""
+
+Nodes = Annotated[int, Range(1, 2**16)]
+"""Numbers of hosts, switches and what they come in."""
+
+LINK_RATE = Range(10**6, 32 * 10**11)
+"""Bits per second of a cable: 1 Mbit/s to 3.2 Tbit/s."""
+
+LINK_DELAY = Range(0, 10**12)
+"""Picoseconds of a delay in the network or in a host: up to a second."""
+
+LinkRate = Annotated[BitRate, LINK_RATE]
+LinkDelay = Annotated[Picoseconds, LINK_DELAY]
+
+TIME_MAX = 10**18
+"""Picoseconds that a run may last: eleven days."""
+
+Time = Annotated[Picoseconds, Range(0, TIME_MAX)]
+"""A moment of a run, or how long something in it takes."""
+
 Seed = Annotated[int, Range(0, 2**63 - 1)]
 """What draws begin from."""
 
@@ -44,13 +65,13 @@ Tier = Literal["edge-down", "edge-up", "agg-down", "agg-up", "core-down"]
 class Topology:
     """Cables and switches; `kind` says how they are put together."""
 
-    rate: BitRate = BitRate(10_000_000_000)
+    rate: LinkRate = BitRate(10_000_000_000)
     """Rate of the cables between hosts and switches."""
-    uplink_rate: BitRate | None = None
+    uplink_rate: LinkRate | None = None
     """Rate of the cables between switches; as `rate` when left out."""
-    delay: Picoseconds = Picoseconds(500_000)
+    delay: LinkDelay = Picoseconds(500_000)
     """Propagation delay of a cable, one way."""
-    switch_latency: Picoseconds = Picoseconds(0)
+    switch_latency: LinkDelay = Picoseconds(0)
     """From the last bit in until the packet is in its output queue."""
 
 
@@ -63,7 +84,7 @@ class BackToBack(Topology):
 class SingleSwitch(Topology):
     """Hosts around one switch."""
 
-    hosts: Count
+    hosts: Nodes
     """Number of hosts."""
 
 
@@ -71,11 +92,11 @@ class SingleSwitch(Topology):
 class LeafSpine(Topology):
     """Two levels of switches: every leaf is connected with every spine."""
 
-    leaves: Count
+    leaves: Nodes
     """Number of leaf (top-of-rack) switches."""
-    spines: Count
+    spines: Nodes
     """Number of spine switches."""
-    hosts_per_leaf: Count
+    hosts_per_leaf: Nodes
     """Hosts on each leaf."""
 
 
@@ -83,9 +104,9 @@ class LeafSpine(Topology):
 class FatTree(Topology):
     """A k-ary FatTree of three levels: k^3/4 hosts when it is not oversubscribed."""
 
-    k: Count
+    k: Nodes
     """Ports of a switch; even, 2 to 40."""
-    oversubscription: Count = 1
+    oversubscription: Nodes = 1
     """Hosts on an edge switch for each of its uplinks."""
 
 
@@ -93,15 +114,15 @@ class FatTree(Topology):
 class Clos(Topology):
     """Any folded Clos of three levels, by its numbers."""
 
-    pods: Count
+    pods: Nodes
     """Number of pods."""
-    edges_per_pod: Count
+    edges_per_pod: Nodes
     """Edge (top-of-rack) switches of a pod."""
-    hosts_per_edge: Count
+    hosts_per_edge: Nodes
     """Hosts on each edge switch."""
-    aggs_per_pod: Count
+    aggs_per_pod: Nodes
     """Aggregation switches of a pod, each connected with every edge switch of it."""
-    uplinks_per_agg: Count
+    uplinks_per_agg: Nodes
     """Cores that an aggregation switch is connected with; cores = aggs * uplinks."""
 
 
@@ -109,7 +130,7 @@ class Clos(Topology):
 class HullTree(Topology):
     """HULL's data center: 192 hosts in 8 pods on 56 switches of 8 ports, 3:1 at the edge."""
 
-    delay: Picoseconds = Picoseconds(200_000)
+    delay: LinkDelay = Picoseconds(200_000)
     """Propagation delay of a cable, one way."""
 
 
@@ -156,7 +177,7 @@ class Switch:
     """Ports of one kind; such a table replaces `queue`, it does not add to it."""
     shared_buffer: Bytes | None = None
     """Buffer of a switch that its ports share; each has its own when left out."""
-    shared_alpha: float = 1.0
+    shared_alpha: Annotated[float, Range(0, 64)] = 1.0
     """A queue may take this many times what is free of the shared buffer."""
 
 
@@ -167,7 +188,7 @@ class Switch:
 class Delay:
     """A delay in software: fixed, plus one drawn from a measured distribution."""
 
-    fixed: Picoseconds = Picoseconds(0)
+    fixed: LinkDelay = Picoseconds(0)
     """What every packet waits."""
     file: Path | None = None
     """Quantiles, one time a line, each equally likely."""
@@ -177,7 +198,7 @@ class Delay:
 class Hosts:
     """What all hosts are."""
 
-    nic_packets: Count = 1
+    nic_packets: Positive = 1
     """Full packets that a NIC holds unsent: 1 is the papers' ideal, 2 what real ones need."""
     receive_delay: Delay = Delay()
     """From the wire to the engine."""
@@ -193,7 +214,7 @@ class Transport:
 
     preset: str = "default"
     """Where the settings start from: default (what is on the wire) or paper."""
-    mtu: Bytes = Bytes(9000)
+    mtu: Annotated[Bytes, Range(68, 65535)] = Bytes(9000)
     """Largest IP packet."""
     settings: Settings = field(default_factory=dict)
     """All other keys: fields of the engine's config."""
@@ -208,17 +229,17 @@ class Traffic:
 
     transport: str | None = None
     """Protocol; may be left out where the scenario has only one."""
-    start: Picoseconds = Picoseconds(0)
+    start: Time = Picoseconds(0)
     """When it begins."""
-    priority: Count = 0
+    priority: Annotated[int, Range(0, 7)] = 0
     """0 to 7; higher is served first."""
-    reply: Bytes | None = None
+    reply: Annotated[Bytes, Range(0, 2**32 - 1)] | None = None
     """The target answers with this many bytes, and a flow ends when they are there."""
     background: bool = False
     """The run does not wait for these flows."""
-    repeat: Count = 1
+    repeat: Annotated[int, Range(1, 10**6)] = 1
     """Times that all of it happens, drawn anew each time."""
-    every: Picoseconds | None = None
+    every: Time | None = None
     """Time from one to the next."""
     seed: Seed | None = None
     """Seed of its draws; from the scenario's seed and its place when left out."""
@@ -238,7 +259,7 @@ class Random(Traffic):
 
     size: Bytes | Endless
     """Bytes of a flow."""
-    flows_per_host: Count = 1
+    flows_per_host: Positive = 1
     """Flows that a host starts."""
 
 
@@ -300,7 +321,7 @@ class OpenLoop(Traffic):
     """Messages a second and host; or give `load`."""
     load_counts: Literal["wire", "payload"] = "wire"
     """Whether headers and gaps are part of the load."""
-    until: Picoseconds
+    until: Time
     """Length of the time in which messages arrive."""
     flows_per_host: Count = 0
     """At most this many a host; 0: no limit."""
@@ -316,11 +337,11 @@ class ClosedLoop(Traffic):
 
     sizes: Workload | Bytes
     """Distribution of sizes, or the one size."""
-    connections: Count = 1
+    connections: Positive = 1
     """Chains of a host that run side by side."""
-    rounds: Count = 1
+    rounds: Positive = 1
     """Flows of a chain, one after the other, each to a newly drawn host."""
-    think: Picoseconds = Picoseconds(0)
+    think: LinkDelay = Picoseconds(0)
     """Mean of the exponential time between the end of one and the start of the next."""
 
 
@@ -382,18 +403,18 @@ class LinkChange:
 
     between: tuple[str, str]
     """The two ends: "host 3", "edge 0", "agg 5", "core 1", counted through the network."""
-    at: Picoseconds = Picoseconds(0)
+    at: Time = Picoseconds(0)
     """When."""
-    rate: BitRate | None = None
+    rate: LinkRate | None = None
     """New rate."""
-    delay: Picoseconds | None = None
+    delay: LinkDelay | None = None
     """New propagation delay."""
     state: Literal["up", "down"] | None = None
     """What is sent over a cable that is down is lost."""
     loss: Fraction | None = None
     """Probability that a packet is lost."""
     corruption: Fraction | None = None
-    """Probability that a byte is spoiled; spoiled packets are dropped at the other end."""
+    """Probability of up to 2^-16 that a byte is spoiled; such packets are dropped at the end."""
     both_ways: bool = True
     """Both directions, or only the one from the first end to the second."""
 
@@ -412,7 +433,7 @@ class Capture:
 class Probes:
     """What is watched besides flows and counters. Watching never changes a run."""
 
-    goodput: Picoseconds | None = None
+    goodput: Time | None = None
     """Bin of the goodput series; off when left out."""
     goodput_of: Literal["hosts", "flows"] = "hosts"
     """A series for each host or for each flow."""
@@ -448,7 +469,7 @@ class Scenario:
     """What it shows, in a line."""
     seed: Seed = 1
     """Everything that is drawn follows from it."""
-    duration: Picoseconds | None = None
+    duration: Time | None = None
     """When the run ends; when all flows have ended if left out."""
     topology: Topology
     """Cables and switches."""

@@ -5,13 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.toml import Bytes, parse_size, suggest
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PROBABILITY_ONE = 1 << 32
 """Probabilities are fractions of this, as the core draws them."""
+
+SIZE_MAX = 10**15
+"""Bytes of a message: more than a petabyte is none."""
+
+PARETO_SHAPE_MAX = 1000
+"""A distribution as narrow as this is one size."""
 
 _PARETO_POINTS = 1024
 
@@ -97,6 +108,8 @@ def load_workload(name: str, base: Path | None = None) -> Workload:
             return _parse(str(path), path.read_text())
         except OSError as error:
             raise UserError(f"{path}: no workload there ({error.strerror})") from None
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: this workload is no text: {error}") from None
     known = workload_names()
     if name.lower() not in known:
         hint = suggest(name.lower(), known, "there are")
@@ -139,10 +152,14 @@ def _check(workload: Workload, notes: dict[str, str]) -> None:
         raise UserError(f"{name}: it must say '# interpolation: step' or '# interpolation: linear'")
     if len(workload.sizes) < 1 or workload.cumulative[-1] != 1.0:
         raise UserError(f"{name}: the last cumulative probability must be 1")
-    if list(workload.sizes) != sorted(workload.sizes) or workload.sizes[0] < 0:
-        raise UserError(f"{name}: sizes must ascend from 0 or more")
-    if list(workload.cumulative) != sorted(workload.cumulative) or workload.cumulative[0] < 0:
+    if not _ascend([0, *workload.sizes, SIZE_MAX]):
+        raise UserError(f"{name}: sizes must ascend from 0 or more, to at most {SIZE_MAX}")
+    if not _ascend([0, *workload.cumulative]):
         raise UserError(f"{name}: cumulative probabilities must ascend from 0 to 1")
+
+
+def _ascend(numbers: Sequence[float]) -> bool:
+    return all(a <= b for a, b in pairwise(numbers))
 
 
 def pareto(shape: float, mean: int) -> Workload:
@@ -151,11 +168,16 @@ def pareto(shape: float, mean: int) -> Workload:
     It is tabulated down to a probability of 2^-32, the finest that is ever drawn, and so bounded:
     `Workload.mean` is that of the bounded one, which for a heavy tail is well below the nominal.
     """
-    if shape <= 1:
-        raise UserError(f"pareto: shape {shape} has no mean; it must be above 1")
+    if not 1 < shape <= PARETO_SHAPE_MAX:
+        raise UserError(
+            f"pareto: shape {shape} has no mean or no tail; it must be above 1, and at most "
+            f"{PARETO_SHAPE_MAX}"
+        )
+    if not 1 <= mean <= SIZE_MAX:
+        raise UserError(f"pareto: a mean of {mean} bytes; it must be 1 to {SIZE_MAX}")
     minimum = mean * (shape - 1) / shape
     tails = [2.0 ** (-32 * i / _PARETO_POINTS) for i in range(_PARETO_POINTS + 1)]
-    sizes = tuple(round(minimum * tail ** (-1 / shape)) for tail in tails)
+    sizes = tuple(min(round(minimum * tail ** (-1 / shape)), SIZE_MAX) for tail in tails)
     cumulative = (*(1 - tail for tail in tails[:-1]), 1.0)
     return Workload(
         f"pareto({shape}, {mean})",

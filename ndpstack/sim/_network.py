@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
-from ndpstack.scenario._graph import load_graph, load_htsim
+from ndpstack.scenario._graph import load_graph
 from ndpstack.scenario._schema import (
     BackToBack,
     Clos,
     FatTree,
     Graph,
-    Htsim,
     HullTree,
     LeafSpine,
     SingleSwitch,
@@ -55,8 +54,6 @@ def topology_config(topology: Topology, keep: list[CData]) -> nd_topology_config
             _shape(config, pods=8, edges=4, hosts=6, aggs=2, uplinks=4)
         case Graph():
             _graph(config, topology, keep)
-        case Htsim():
-            return topology_config(load_htsim(topology.file), keep)
     _cables(config, topology)
     return config
 

@@ -14,8 +14,8 @@ from ndpstack._errors import UserError
 from ndpstack.scenario._check import host_count
 from ndpstack.scenario._protocols import Demand, protocol
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
-from ndpstack.sim._traffic import Flows, Setting, build
-from ndpstack.toml import Picoseconds, Place, UnitError, parse_time
+from ndpstack.sim._traffic import Flows, Setting, build, check_count
+from ndpstack.toml import Picoseconds, Place, UnitError, format_time, parse_time
 from ndpstack.toml.structs import written
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ SERVICE = 1
 
 GOODPUT_BINS_MAX = 100_000
 """Bins of a series; what comes later counts in the last one."""
+
+QUANTILE_MAX = 2**32 - 1
+"""Picoseconds of a delay that is drawn: 4 ms."""
 
 _ROUND_SEED = 0x9E3779B97F4A7C15
 """Added to the seed for each further round."""
@@ -242,13 +245,14 @@ class Plan:
         return min(-(-self.scenario.duration // width), GOODPUT_BINS_MAX)
 
     def _traffic(self) -> Flows:
-        return Flows.join(
-            [
-                part
-                for i, item in enumerate(self.scenario.traffic)
-                for part in self._rounds(item, self.scenario.seed * 1_000_003 + i)
-            ]
-        )
+        parts = []
+        count = 0
+        for i, item in enumerate(self.scenario.traffic):
+            for part in self._rounds(item, self.scenario.seed * 1_000_003 + i):
+                count += len(part.flows)
+                check_count(count)
+                parts.append(part)
+        return Flows.join(parts)
 
     def _rounds(self, item: Traffic, place_seed: int) -> Iterator[Flows]:
         """Each time that an item of the traffic happens."""
@@ -285,10 +289,19 @@ def _scaled(probability: Fraction, one: int) -> int:
 
 
 def _read_times(path: Path) -> list[int]:
+    """Quantiles of a delay, in picoseconds."""
     try:
         lines = path.read_text().split("\n")
-        return [int(parse_time(line.strip())) for line in lines if line.strip()]
-    except OSError as error:
-        raise UserError(f"{path}: cannot read these delays: {error.strerror}") from None
+        times = [int(parse_time(line.strip())) for line in lines if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot read these delays: {error}") from None
     except UnitError as error:
         raise UserError(f"{path}: {error}") from None
+    if not times:
+        raise UserError(f"{path}: no delays in it; write one a line, like 1.5us")
+    if max(times) > QUANTILE_MAX:
+        raise UserError(
+            f"{path}: {format_time(max(times))} is above {format_time(QUANTILE_MAX)}, the longest "
+            "delay that the core draws"
+        )
+    return times

@@ -12,6 +12,7 @@ from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
 from ndpstack.scenario._matrix import NO_TRIGGER, load_matrix
 from ndpstack.scenario._schema import (
+    TIME_MAX,
     AllToAll,
     ClosedLoop,
     Incast,
@@ -25,7 +26,7 @@ from ndpstack.scenario._schema import (
     Trace,
     Traffic,
 )
-from ndpstack.scenario._workload import Workload
+from ndpstack.scenario._workload import SIZE_MAX, Workload
 from ndpstack.sim._arrays import record
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ndpstack._core import nd_flow, nd_rng, nd_sizes
+    from ndpstack._core import nd_flow, nd_rng, nd_sizes, nd_traffic_open
     from ndpstack.scenario._protocols import WireSizes
 
 FLOWS_MAX = 50_000_000
@@ -41,6 +42,7 @@ FLOWS_MAX = 50_000_000
 
 _NONE = lib.ND_NONE
 _PS_PER_S = 10**12
+_PS_PER_US = 10**6
 
 
 @dataclass
@@ -78,11 +80,16 @@ class Setting:
     seed: int
 
 
-def _flows(count: int) -> NDArray[np.void]:
+def check_count(count: int) -> None:
+    """Refuses what would not fit into memory."""
     if count > FLOWS_MAX:
         raise UserError(
             f"{count:,} flows are more than {FLOWS_MAX:,}; shorten the time or lower the load"
         )
+
+
+def _flows(count: int) -> NDArray[np.void]:
+    check_count(count)
     return np.zeros(count, record("nd_flow"))
 
 
@@ -238,12 +245,24 @@ def _open_loop(traffic: OpenLoop, setting: Setting) -> Flows:
     elif traffic.load is not None:
         mean = sizes.mean_256(on_wire=traffic.load_counts == "wire")
         loop.gap_ps = lib.nd_traffic_gap(mean, setting.rate_bps, traffic.load)
+    _check_open_loop(loop)
     count = lib.nd_traffic_open_loop(ffi.NULL, 0, loop, pattern, setting.seed)
     flows = _flows(count)
     lib.nd_traffic_open_loop(
         ffi.from_buffer("struct nd_flow[]", flows), count, loop, pattern, setting.seed
     )
     return Flows(flows, _no_triggers())
+
+
+def _check_open_loop(loop: nd_traffic_open) -> None:
+    """Refuses what could not be counted in any time."""
+    if loop.gap_ps == 0:
+        raise UserError(
+            "open-loop: less than a picosecond from one message to the next; lower `load` or "
+            "`rate`, or give larger `sizes`"
+        )
+    each = loop.until_ps // loop.gap_ps
+    check_count(loop.sources * min(each, loop.flows_max or each))
 
 
 def _closed_loop(traffic: ClosedLoop, setting: Setting) -> Flows:
@@ -354,11 +373,23 @@ def _trace(traffic: Trace, setting: Setting) -> Flows:
         raise UserError(f"{traffic.file}: cannot read this trace: {error.strerror}") from None
     except (ValueError, TypeError) as error:
         raise UserError(f"{traffic.file}: not a table of numbers: {error}") from None
+    for number, row in enumerate(rows, start=2):
+        _check_row(row, setting.hosts, f"{traffic.file}:{number}")
     flows = _copies(_pattern(traffic, setting), len(rows))
     for flow, (start, source, target, size) in zip(flows, rows, strict=True):
-        flow["start_ps"] += round(start * 10**6)
+        flow["start_ps"] += round(start * _PS_PER_US)
         flow["source"], flow["target"], flow["bytes"] = source, target, size
     return Flows(flows, _no_triggers())
+
+
+def _check_row(row: tuple[float, int, int, int], hosts: int, where: str) -> None:
+    start_us, source, target, size = row
+    if not 0 <= start_us <= TIME_MAX / _PS_PER_US:
+        raise UserError(f"{where}: {start_us} us is no time of a run")
+    if not (0 <= source < hosts and 0 <= target < hosts and source != target):
+        raise UserError(f"{where}: from {source} to {target}; hosts are two of 0 to {hosts - 1}")
+    if not 0 <= size <= SIZE_MAX:
+        raise UserError(f"{where}: {size} bytes do not lie within 0 to {SIZE_MAX}")
 
 
 _BUILDERS: dict[type, Callable[..., Flows]] = {

@@ -120,7 +120,7 @@ def test_all_combinations_and_seeds_in_order(scenario: str) -> None:
 
 
 def test_a_point_that_cannot_be_is_found_before_anything_runs(scenario: str) -> None:
-    with pytest.raises(UserError, match=r"topology\.hosts: 0 is too small"):
+    with pytest.raises(UserError, match=r"topology\.hosts: 0 is not within 1"):
         _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "0"))], seeds=1)
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ndpstack._errors import UserError
-from ndpstack.scenario import host_count
+from ndpstack.scenario import host_count, parse_scenario
 from ndpstack.scenario._graph import GraphCable, load_graph, load_htsim
 from ndpstack.scenario._matrix import NO_TRIGGER, load_matrix
 from ndpstack.scenario._schema import Graph
+from ndpstack.sim import Simulation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,11 @@ def test_a_matrix_keeps_its_triggers(tmp_path: Path) -> None:
         ("trigger 2 start", "trigger 9 start", "trigger 9 is not declared"),
         ("prio 3", "prio", "not a list of `key number`"),
         ("size 1000", "size x", "'x' is not a whole number"),
+        ("size 1000", "size 1e999", "'1e999' is not a whole number"),
+        ("size 1000", "size 1e30", "1e30 does not lie within 0 to"),
+        ("0->1", "-1->1", "-1 does not lie within 0 to"),
+        ("prio 3", "prio 8", "prio 8 does not lie within 0 to 7"),
+        ("count 2", "count 4294967296", "count 4294967296 does not lie within"),
         ("id 1 oneshot", "id 1 multishot", "not a list of `key number`"),
     ],
 )
@@ -102,6 +108,9 @@ def test_a_graph_has_cables_of_its_own(tmp_path: Path) -> None:
         ("host 3", "host 4", "there is no node `host 4`"),
         ("switches 2\n", "", "neither `hosts N`"),
         ("1Gbit", "1Gb", "no unit of a rate"),
+        ("1Gbit", "1bit", "1 bit/s is not within 1000000 to"),
+        ("2us", "2s", "2000000000000 ps is not within 0 to"),
+        ("hosts 4", "hosts 4294967296", "not a whole number of up to"),
     ],
 )
 def test_a_graph_with_a_mistake_is_refused(
@@ -121,3 +130,28 @@ def test_an_htsim_topology_becomes_a_clos(tmp_path: Path) -> None:
     assert (clos.pods, clos.edges_per_pod, clos.aggs_per_pod, clos.uplinks_per_agg) == (8, 4, 4, 4)
     assert clos.rate == 100 * 10**9
     assert clos.delay == 10**6
+
+
+def test_engines_take_the_rate_of_an_htsim_file(tmp_path: Path) -> None:
+    (tmp_path / "128.topo").write_text(HTSIM)
+    scenario = """
+[topology]
+kind = "htsim"
+file = "128.topo"
+[transport.ndp]
+[[traffic]]
+kind = "permutation"
+size = "9KB"
+"""
+    plan = Simulation(parse_scenario(scenario, base=tmp_path)).plan
+    settings = plan.settings()["ndp"]
+    assert isinstance(settings, dict)
+    assert settings["link_bps"] == plan.network.rate(0) == 100 * 10**9
+
+
+@pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
+def test_an_htsim_file_of_nothing_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "0.topo"
+    path.write_text(HTSIM.replace(key, f"{key.split()[0]} 0"))
+    with pytest.raises(UserError, match="do not divide evenly"):
+        load_htsim(path)

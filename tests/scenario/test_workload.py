@@ -80,6 +80,8 @@ def test_names_are_found_in_any_case_and_mistakes_get_a_hint() -> None:
         ("10 1\n", "interpolation"),
         ("# interpolation: step\n20 0.5\n10 1\n", "ascend"),
         ("# interpolation: step\n20\n", "not 'bytes cumulative'"),
+        ("# interpolation: step\n10 nan\n20 1\n", "ascend from 0 to 1"),
+        ("# interpolation: step\n10 0.5\n9999999999999999999999 1\n", "at most 10+"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -286,7 +286,7 @@ def test_traffic_repeats_and_is_drawn_anew_each_time() -> None:
     assert set(map(tuple, rounds["source"].tolist())) == {tuple(range(8))}
     with pytest.raises(UserError, match="`repeat` needs the time from one to the next"):
         small("traffic.0.repeat=3")
-    with pytest.raises(UserError, match="0 times are none"):
+    with pytest.raises(UserError, match="0 is not within 1 to"):
         small("traffic.0.repeat=0")
 
 
