@@ -94,16 +94,25 @@ static int wait_for_more(struct nd_app *app, struct nd_event *out, int count, ui
 static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		       nd_app_quiet *quiet, uint64_t subject)
 {
-	int count;
+	nd_ns now, end;
+	int count, more;
 
 	if (app->foreign)
 		return -ECHILD;
 	if (!app->stack)
 		return -EBADF;
 	count = take_behind(app, out, limit);
-	if (timeout && count >= 0 && (uint32_t)count < limit &&
-	    all_quiet(out, count, quiet, subject))
-		count = wait_for_more(app, out, count, limit, timeout);
+	if (!timeout || count < 0 || !all_quiet(out, count, quiet, subject))
+		return count;
+	now = nd_core_now();
+	end = now + nd_min_u64(timeout, ND_NEVER - now);
+	while ((uint32_t)count < limit && now < end) {
+		more = wait_for_more(app, out, count, limit, end - now);
+		if (more <= count || !all_quiet(out + count, more - count, quiet, subject))
+			return more;
+		count = more;
+		now = nd_core_now();
+	}
 	return count;
 }
 
@@ -255,6 +264,22 @@ static bool is_wanted(const struct nd_event *event, uint8_t protocol, uint64_t s
 					  event->kind == ND_EVENT_REQUEST && event->port == subject;
 }
 
+/* The only event of a batch that is not quiet, if that is what is wanted. */
+static const struct nd_event *only_wanted(const struct nd_event *events, int count,
+					  nd_app_quiet *quiet, uint8_t protocol, uint64_t subject)
+{
+	const struct nd_event *found = NULL;
+
+	for (int i = 0; i < count; i++) {
+		if (quiet(&events[i], subject))
+			continue;
+		if (found || !is_wanted(&events[i], protocol, subject))
+			return NULL;
+		found = &events[i];
+	}
+	return found;
+}
+
 int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
 		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
 		struct nd_app_message *message)
@@ -269,17 +294,18 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 		return -EAGAIN;
 	count = take_events(app, out, limit, timeout, alone ? quiet : is_opened, subject);
 	message->count = nd_app_end_batch(app, count);
-	if (count < 1)
+	if (count < 1 || (protocol == ND_PROTO_HOMA && count > 2))
 		return -EAGAIN;
-	event = &out[count - 1];
-	if (!is_wanted(event, protocol, subject) || !all_quiet(out, count - 1, quiet, subject) ||
-	    (protocol == ND_PROTO_HOMA && count > 2))
+	event = only_wanted(out, count, quiet, protocol, subject);
+	if (!event)
 		return -EAGAIN;
 	set_took(app, true);
 	app->taken = *event;
 	message->peer = event->peer;
 	message->id = event->id;
 	message->message = event->message;
-	message->sent = protocol == ND_PROTO_NDP ? (uint64_t)count - 1 : count > 1 ? out[0].id : 0;
+	message->sent = protocol == ND_PROTO_NDP ? (uint64_t)count - 1 :
+			count > 1                ? out[event == out].id :
+						   0;
 	return copy_out(message->data, event);
 }

@@ -58,10 +58,11 @@ class Room(Waitable):
 class Arrived:
     """Owns a message that was taken from its connection until it has been read."""
 
-    __slots__ = ("_dispatcher", "unread")
+    __slots__ = ("_dispatcher", "unread", "view")
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.unread: Event | None = None
+        self.view: memoryview | None = None
         self._dispatcher = dispatcher
 
     def __del__(self) -> None:
@@ -77,6 +78,8 @@ class Connection(Source[memoryview]):
         super().__init__()
         self.dispatcher: Final = dispatcher
         self._inbox: collections.deque[Event] = collections.deque()
+        self._put_back: list[memoryview] = []
+        """Messages that interrupts kept from being returned."""
         self._order: Final = Order()
         self._abandoned = False
         self._last_settled: Event | None = None
@@ -91,7 +94,7 @@ class Connection(Source[memoryview]):
         self.flushed: Final = Room(self, 1)
 
     def is_ready(self) -> bool:
-        return bool(self._inbox) or self.ended is not None
+        return bool(self._inbox or self._put_back) or self.ended is not None
 
     def take(self) -> memoryview | None:
         """The next message, or None.
@@ -102,16 +105,36 @@ class Connection(Source[memoryview]):
         """
         inbox, arrived = self._inbox, Arrived(self.dispatcher)
         # No call stands between these, so no interrupt can.
+        if self._put_back:
+            view = self._put_back[0]
+            del self._put_back[0]
+            return view
         if inbox:
-            arrived.unread = inbox[0]
-            del inbox[0]
-        if arrived.unread is not None:
-            return lease(self.dispatcher.app, arrived.unread, arrived)
+            try:
+                arrived.unread = event = inbox[0]
+                del inbox[0]
+                return lease(self.dispatcher.app, event, arrived)
+            except BaseException:
+                self._keep(arrived)
+                raise
         if self.ended is None:
             return None
         if self.ended[0] == 0:
             raise EOFError("the peer has closed the connection")
         raise self.error("connection lost")
+
+    def _keep(self, arrived: Arrived) -> None:
+        """An interrupt came before a message was returned."""
+        if arrived.view is not None:
+            self.put_back(arrived.view)
+        elif arrived.unread is not None:
+            event, arrived.unread = arrived.unread, None
+            self._inbox.appendleft(event)
+
+    def put_back(self, taken: memoryview) -> None:
+        """An interrupt came before this was returned: it is the next that is received."""
+        self._put_back += (taken,)
+        self.wake()
 
     def accept(self, message: _core.nd_app_message, data: memoryview) -> memoryview | None:
         """From the dispatcher: takes the only message of a batch, if it is the next."""
@@ -124,8 +147,8 @@ class Connection(Source[memoryview]):
         self.unsent -= sent
         order.next = number + 1
         dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
-        if sent:
-            self._settled()
+        if self.room.waiters or self.flushed.waiters:
+            self._settle_with(copy)
         return copy
 
     def try_send(self, deadline: int, raw: Message, size: int) -> int:
@@ -161,6 +184,7 @@ class Connection(Source[memoryview]):
         for event in [*self._inbox, *self._order.clear()]:
             drop(self.dispatcher.app, event)
         self._inbox.clear()
+        self._put_back.clear()
         if self.ended is None:
             self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
 
@@ -225,6 +249,14 @@ class Connection(Source[memoryview]):
             self.room.wake()
         if self.flushed.waiters and self.unsent == 0:
             self.flushed.wake()
+
+    def _settle_with(self, taken: memoryview) -> None:
+        """The same while a message is on its way to its reader."""
+        try:
+            self._settled()
+        except BaseException:
+            self.put_back(taken)
+            raise
 
     def _end(self, code: int, state: str) -> None:
         if self.ended is None:

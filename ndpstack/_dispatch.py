@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import sys
 import threading
 import time
 import weakref
@@ -105,6 +106,8 @@ class Dispatcher:
         """The message of the event that is handed out is its target's, who says so here."""
         self._followers: list[Callable[[], object]] = []
         self._polled = False
+        self._keeps_back = False
+        """The leader may have read words that others began to wait for since."""
         _open.add(self)
 
     def _new_lead(self) -> None:
@@ -326,25 +329,33 @@ class Dispatcher:
         Returns:
             What the source made of it; None: nothing came, or the source has it.
         """
-        led, message = False, self._message
+        led, taken, message = False, None, self._message
         end = inf if until is None else until
-        alone = not (self._followers or self.loops or self._polled)
         try:
-            led = self._try_to_lead(False)
-            if not led or self.ended is not None or source.is_ready():
-                return None
-            got = _take_message(
-                self.app, protocol, subject, end, alone, self._events, BATCH, self.batches, message
-            )
-            if got < 0:
-                self._hand_out(message.count)
-                return None
-            taken = source.accept(message, self._message_data[:got])
-            if taken is None:
-                self._take(0)
-            return taken
-        finally:
-            self._stop_leading(led)
+            try:
+                led = self._try_to_lead(False)
+                if not led or self.ended is not None or source.is_ready():
+                    return None
+                self._keeps_back = True  # Whoever begins to wait now says so.
+                self._keeps_back = alone = not (self._followers or self.loops or self._polled)
+                got = _take_message(
+                    self.app, protocol, subject, end, alone, self._events, BATCH, self.batches,
+                    message,
+                )  # fmt: skip
+                self._keeps_back = False
+                if got < 0:
+                    self._hand_out(message.count)
+                    return None
+                taken = source.accept(message, self._message_data[:got])
+                if taken is None:
+                    self._take(0)
+            finally:
+                self._stop_leading(led)
+        except BaseException:
+            if taken is not None:
+                source.put_back(taken)
+            raise
+        return taken
 
     def _follow(self, target: Waitable, until: float | None) -> None:
         """Waits until the leader has something for us, or leaves the lead to us."""
@@ -357,14 +368,20 @@ class Dispatcher:
             # Whoever leads now has seen us; if nobody does, nobody would wake us.
             if target.is_ready() or self._lead_for(target, until):
                 return
+            self._interrupt_leader()
             lock.acquire(timeout=_slice_ns(until, FOLLOW_NS) / 1e9)
         finally:
             target.remove_waiter(waiter)
             try:
                 self._followers.remove(waiter)
             except ValueError:  # The lead was left to us.
-                if target.is_ready():
+                if target.is_ready() or sys.exc_info()[0] is not None:
                     self._pass_on()
+
+    def _interrupt_leader(self) -> None:
+        """Has it hand out what it keeps back, for somebody who has just begun to wait."""
+        if self._keeps_back:
+            self.nudge()
 
     def _pass_on(self) -> None:
         """After leading: lets another thread, or the event loops, look for events."""
@@ -406,11 +423,16 @@ class Dispatcher:
         finally:
             if led or self._leads():
                 self._lead.release()
+                if (
+                    self._followers
+                ):  # Began to wait meanwhile; the loop may have other things to do.
+                    self._wake_follower()
 
     def _leave_to_leader(self) -> None:
         """It takes what comes, and is to send what has been left for poll()."""
         lib.nd_app_look_away(self.app)
         lib.nd_app_push(self.app)
+        self._interrupt_leader()
 
     def add_loop(self, loop: Loop) -> None:
         """From now on it looks for events when the descriptor is readable."""

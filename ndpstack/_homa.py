@@ -77,7 +77,7 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "_reply", "key", "peer", "port", "unread", "until",
+        "_dispatcher", "_failure", "_id", "key", "peer", "port", "unread", "until", "view",
     )  # fmt: skip
 
     _hand_over = lib.nd_app_send
@@ -87,7 +87,7 @@ class Call(Waitable):
         Waitable.__init__(self)
         self._dispatcher = dispatcher
         self._id = 0
-        self._reply: memoryview | None = None
+        self.view: memoryview | None = None
         self._failure: tuple[int, str] | None = None
         self.key = 0
         """What the core's events about it carry; 0: nothing was sent."""
@@ -102,7 +102,7 @@ class Call(Waitable):
 
     def is_ready(self) -> bool:
         """True when there is a reply or an error."""
-        return self.unread is not None or self._reply is not None or self._failure is not None
+        return self.unread is not None or self.view is not None or self._failure is not None
 
     def result(self) -> memoryview:
         """Waits for the reply.
@@ -122,9 +122,9 @@ class Call(Waitable):
     def outcome(self) -> memoryview:
         """The reply, or the error raised, of a call that is ready."""
         if self.unread is not None:
-            self._reply = lease(self._dispatcher.app, self.unread, self)
-        if self._reply is not None:
-            return self._reply
+            return lease(self._dispatcher.app, self.unread, self)
+        if self.view is not None:
+            return self.view
         code, state = self._failure or (errno.EINPROGRESS, "")
         raise make_error(
             code,

@@ -16,9 +16,26 @@ COPY_BYTES: Final = lib.ND_APP_COPY_BYTES
 
 
 class Owner(Protocol):
-    """Whose message it is until it has been read."""
+    """Whose message it is: in the core's event at first, then as the view that was made of it."""
 
     unread: Event | None
+    view: memoryview | None
+
+
+class Lease:
+    """Gives a message back when nothing refers to its bytes any more."""
+
+    __slots__ = ("_app", "_message", "held")
+
+    def __init__(self, app: _core.nd_app, protocol: int, identity: int, message: int) -> None:
+        self._app = app
+        self._message = (protocol, identity, message)
+        self.held = False
+        """Not before the view belongs to an owner."""
+
+    def __call__(self, _: object) -> None:
+        if self.held:
+            lib.nd_app_release(self._app, *self._message)
 
 
 def lease(app: _core.nd_app, event: Event, owner: Owner) -> memoryview:
@@ -30,19 +47,21 @@ def lease(app: _core.nd_app, event: Event, owner: Owner) -> memoryview:
     Args:
         app: The stack's.
         event: What brought the message.
-        owner: It owns the message no more from the moment when it is given back or leased, which
-            an interrupt cannot divide.
+        owner: It has either the event or the view; an interrupt finds it with one of them.
     """
     address = ffi.cast("uint8_t *", event.payload)
     protocol, identity, message = event.protocol, event.id, event.message
     if event.bytes <= COPY_BYTES:
         copy = memoryview(bytearray(ffi.buffer(address, event.bytes)))
-        owner.unread = None
+        # No call stands between these, so no interrupt can.
+        owner.unread, owner.view = None, copy
         lib.nd_app_release_later(app, protocol, identity, message)
         return copy
-    owner.unread = None
-    kept = ffi.gc(address, lambda _: lib.nd_app_release(app, protocol, identity, message))
-    return memoryview(ffi.buffer(kept, event.bytes))
+    lease = Lease(app, protocol, identity, message)
+    view = memoryview(ffi.buffer(ffi.gc(address, lease), event.bytes))
+    # No call stands between these, so no interrupt can.
+    owner.unread, owner.view, lease.held = None, view, True
+    return view
 
 
 def drop(app: _core.nd_app, event: Event) -> None:

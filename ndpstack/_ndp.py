@@ -34,6 +34,23 @@ if TYPE_CHECKING:
 lib, ffi = _core.lib, _core.ffi
 
 
+def copy_into(target: memoryview, message: memoryview) -> int:
+    """Copies a message to the beginning of a buffer; its length.
+
+    Raises:
+        MessageTooLong: It does not fit.
+    """
+    size = len(message)
+    if size > len(target):
+        raise MessageTooLong(
+            errno.EMSGSIZE,
+            f"message of {size} bytes, the buffer takes {len(target)}",
+            remedy="Use recv(), which takes any length.",
+        )
+    target[:size] = message
+    return size
+
+
 class NdpSocket(Socket):
     """Messages between two hosts, over NDP.
 
@@ -252,17 +269,15 @@ class NdpSocket(Socket):
             MessageTooLong: It does not fit; it is lost.
             NdpError: As recv().
         """
-        target = memoryview(buffer).cast("B")
-        with self.recv(timeout=timeout) as message:
-            size = len(message)
-            if size > len(target):
-                raise MessageTooLong(
-                    errno.EMSGSIZE,
-                    f"message of {size} bytes, the buffer takes {len(target)}",
-                    remedy="Use recv(), which takes any length.",
-                )
-            target[:size] = message
-        return size
+        target, connection = memoryview(buffer).cast("B"), self.connection
+        message = self.recv(timeout=timeout)
+        try:
+            return copy_into(target, message)
+        except MessageTooLong:
+            raise
+        except BaseException:
+            connection.put_back(message)
+            raise
 
     def flush(self, *, timeout: Timeout = UNSET) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

@@ -65,7 +65,7 @@ class Request:
     One that is dropped without a reply is cancelled, so that its client does not wait in vain.
     """
 
-    __slots__ = ("_data", "_peer", "_socket", "done", "served", "unread")
+    __slots__ = ("_peer", "_socket", "done", "served", "unread", "view")
 
     _hand_over = lib.nd_app_send
 
@@ -78,7 +78,7 @@ class Request:
         self._socket = socket
         self._peer = peer
         self.served: Final = served
-        self._data = data
+        self.view = data
 
     @property
     def peer(self) -> Peer:
@@ -94,10 +94,9 @@ class Request:
     def data(self) -> memoryview:
         """The request's bytes, valid as long as anything refers to them."""
         if self.unread is not None:
-            self._data = lease(self._socket.dispatcher.app, self.unread, self)
-        if self._data is None:
-            raise make_error(errno.ENOENT, "an interrupt cut reading it short", rpc=self.id)
-        return self._data
+            return lease(self._socket.dispatcher.app, self.unread, self)
+        assert self.view is not None
+        return self.view
 
     @property
     def cancelled(self) -> bool:
@@ -233,6 +232,11 @@ class Service(Source[R]):
         rpc.done, by_rpc[identity] = False, served
         dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
         return rpc
+
+    def put_back(self, taken: R) -> None:
+        """From the dispatcher: an interrupt came before this was returned."""
+        self._queue.appendleft(taken)
+        self.wake()
 
     def on_event(self, event: Event, again: bool) -> None:
         """From the dispatcher."""

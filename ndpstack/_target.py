@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ndpstack import _core
     from ndpstack._event import Event
 
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 
 class Target(Protocol):
@@ -29,13 +29,13 @@ class Target(Protocol):
         """The stack is closed or gone: whoever waits is to look again."""
 
 
-class Accepting(Protocol[T_co]):
+class Accepting(Protocol[T]):
     """What takes a short message without a detour when that is all that came."""
 
     def is_ready(self) -> bool:
         """True when it has something else to give, or never will."""
 
-    def accept(self, message: _core.nd_app_message, data: memoryview) -> T_co | None:
+    def accept(self, message: _core.nd_app_message, data: memoryview) -> T | None:
         """Makes of the message what is returned, and counts the batch as done with.
 
         Args:
@@ -45,6 +45,9 @@ class Accepting(Protocol[T_co]):
         Returns:
             That; None: the message is to come as any other.
         """
+
+    def put_back(self, taken: T) -> None:
+        """An interrupt kept what accept() returned from the application: it is the next again."""
 
 
 class Keyed(Target, Protocol):
