@@ -57,10 +57,10 @@ def lease(app: _core.nd_app, event: Event, owner: Owner) -> memoryview:
         owner.unread, owner.view = None, copy
         lib.nd_app_release_later(app, protocol, identity, message)
         return copy
-    lease = Lease(app, protocol, identity, message)
-    view = memoryview(ffi.buffer(ffi.gc(address, lease), event.bytes))
+    loan = Lease(app, protocol, identity, message)
+    view = memoryview(ffi.buffer(ffi.gc(address, loan), event.bytes))
     # No call stands between these, so no interrupt can.
-    owner.unread, owner.view, lease.held = None, view, True
+    owner.unread, owner.view, loan.held = None, view, True
     return view
 
 
