@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -178,6 +179,8 @@ static void *run(void *argument)
 	nd_ns last = nd_worker_now();
 	nd_ns last_busy = last;
 
+	prctl(PR_SET_NAME, "ndpstack-switch");
+	prctl(PR_SET_TIMERSLACK, 1); /* ns that a sleep may be prolonged to save wake-ups */
 	nd_slice_shorten(); /* a frame would wait for the slice of whoever has the CPU */
 	while (!__atomic_load_n(&worker->stopping, __ATOMIC_ACQUIRE)) {
 		nd_ns now = nd_worker_now();
