@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import logging
 import os
 import time
@@ -148,10 +147,8 @@ class Api:
         except ConfigError as error:
             raise CallError("invalid-config", str(error)) from error
         if isinstance(result, list):
-            return [dataclasses.asdict(row) for row in result]
-        assert dataclasses.is_dataclass(result)
-        assert not isinstance(result, type)
-        return dataclasses.asdict(result)
+            return [vars(row) for row in result]
+        return vars(result)
 
     def closed(self, session: Session) -> None:
         """A client is gone, and its captures with it."""
@@ -164,7 +161,7 @@ class Api:
 
     def _happened(self, event: Event) -> None:
         """From any thread."""
-        params = dataclasses.asdict(views.event(event))
+        params = vars(views.event(event))
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._tell, params)
 

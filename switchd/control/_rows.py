@@ -1,5 +1,7 @@
 """What the control API answers: rows of plain values, one dataclass for each table.
 
+Values are such that a row goes out as it is: numbers, texts, lists of texts, no row within a row.
+
 Names are stable; a new field may be added without a new version of the API. The docstring under a
 field is its line in the reference.
 """
