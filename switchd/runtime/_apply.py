@@ -74,7 +74,7 @@ class Applier:
                 self._build(plan)
             for name, plan in new.items():
                 self._forward(self.live[name], plan)
-        except DataPlaneError:
+        except Exception:
             self._roll_back()
             raise
         self._remove_the_rest(new)
@@ -84,8 +84,8 @@ class Applier:
         while self._undo:
             try:
                 self._undo.pop()()
-            except DataPlaneError as error:
-                log.error("cannot restore what was before: %s", error)
+            except Exception:
+                log.exception("cannot restore what was before")
 
     def _free_devices(self, new: Plan) -> None:
         """Closes what is opened again, and what holds a device that is needed."""

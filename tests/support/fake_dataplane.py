@@ -207,6 +207,8 @@ class FakeDataPlane:
         self.log: list[str] = []
         self.fail_at = -1
         """Steps that can fail until one does."""
+        self.failure: type[Exception] = DataPlaneError
+        """How it fails."""
         self.absent: set[str] = set()
         """Devices that cannot be opened."""
         self.open: set[tuple[str, str, str]] = set()
@@ -221,7 +223,7 @@ class FakeDataPlane:
         """A call that may fail."""
         if self.fail_at == 0:
             self.fail_at = -1
-            raise DataPlaneError(f"{what}: failed as the test wants")
+            raise self.failure(f"{what}: failed as the test wants")
         self.fail_at -= self.fail_at > 0
         self.note(what)
 

@@ -137,19 +137,23 @@ TOPOLOGIES: list[Callable[[], Plan]] = [
 ]
 
 
-@given(st.lists(st.tuples(st.sampled_from(TOPOLOGIES), st.integers(-1, 12)), max_size=8))
+@given(
+    st.lists(st.tuples(st.sampled_from(TOPOLOGIES), st.integers(-1, 12)), max_size=8),
+    st.sampled_from([DataPlaneError, RuntimeError]),
+)
 def test_a_change_that_fails_leaves_everything_as_it_was(
-    steps: list[tuple[Callable[[], Plan], int]],
+    steps: list[tuple[Callable[[], Plan], int]], failure: type[Exception]
 ) -> None:
-    """Never half-applied: whichever step of whichever change fails."""
+    """Never half-applied: whichever step of whichever change fails, foreseen or not."""
     plane = FakeDataPlane()
+    plane.failure = failure
     manager = Manager(plane)
     for make, fail_at in steps:
         before, in_force = plans(plane), manager.plan
         plane.fail_at = fail_at
         try:
             manager.apply(make())
-        except DataPlaneError:
+        except failure:
             plane.fail_at = -1
             assert plans(plane) == before
             assert manager.plan == in_force
