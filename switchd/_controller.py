@@ -7,6 +7,7 @@ import copy
 import os
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ndpstack._errors import UserError
 from ndpstack.toml import Table, override, to_toml
 from switchd._baselines import Baselines
 from switchd._threads import in_thread
-from switchd.config import Config, Loaded, load, merge, plain, read_table
+from switchd.config import Config, Loaded, Source, assemble, load, merge, plain
 from switchd.plan import Change, Field, build_plan, differences, fields
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from switchd.config import FabricPath
     from switchd.dataplane import SwitchReading
-    from switchd.plan import Forwarding, SwitchPlan
+    from switchd.plan import Forwarding, Plan, SwitchPlan
     from switchd.runtime import Manager
 
 SAVED = "90-runtime.toml"
@@ -82,18 +83,21 @@ class Controller:
         Raises:
             UserError: Nothing has changed; the text says why.
         """
-        return await self._change(self.overrides, dry_run=dry_run)
+        async with self._lock:
+            read = partial(load, self.path, self.overrides)
+            return await self._change(read, self.overrides, dry_run)
 
     async def set(self, items: Iterable[str], *, dry_run: bool = False) -> list[Change]:
-        """Settings "key.key=value" over those of the files.
+        """Settings "key.key=value" over those of the files as they were last read.
 
         Raises:
             UserError: None of them is in force; the text says why.
         """
-        table = copy.deepcopy(self.overrides)
-        for item in items:
-            table = override(table, item)
-        return await self._change(table, dry_run=dry_run)
+        async with self._lock:
+            table = copy.deepcopy(self.overrides)
+            for item in items:
+                table = override(table, item)
+            return await self._override(table, dry_run)
 
     async def unset(self, keys: Iterable[str], *, dry_run: bool = False) -> list[Change]:
         """Takes settings made at run time back.
@@ -101,33 +105,34 @@ class Controller:
         Raises:
             UserError: There is no such setting.
         """
-        table = copy.deepcopy(self.overrides)
-        for key in keys:
-            if not _remove(table, key.split(".")):
-                raise UserError(
-                    f"{key}: not set at run time; `show running-config` lists what is; "
-                    "what a file sets is changed there"
-                )
-        return await self._change(table, dry_run=dry_run)
+        async with self._lock:
+            table = copy.deepcopy(self.overrides)
+            for key in keys:
+                if not _remove(table, key.split(".")):
+                    raise UserError(
+                        f"{key}: not set at run time; `show running-config` lists what is; "
+                        "what a file sets is changed there"
+                    )
+            return await self._override(table, dry_run)
 
     async def save(self) -> Path:
         """Writes the settings made at run time into conf.d.
 
         Raises:
-            UserError: The file cannot be written.
+            UserError: The file cannot be written, or would not say what is in force.
         """
         async with self._lock:
             target = self.path.parent / "conf.d" / SAVED
             try:
-                before = read_table(target) if target.exists() else {}
-                _write(target, to_toml(merge(before, self.overrides)))
+                source = self._to_save(target)
+                loaded = self._with(source)
+                _write(target, source.text)
             except OSError as error:
                 raise UserError(
                     f"{target}: cannot be written: {error.strerror}; let the daemon's user write "
                     "there, or copy `show running-config` into a file"
                 ) from error
-            self.loaded = load(self.path)
-            self.overrides = {}
+            self.loaded, self.overrides = loaded, {}
             return target
 
     def reading(self, switch: str) -> SwitchReading:
@@ -148,24 +153,58 @@ class Controller:
         """The configuration in force, as TOML."""
         return to_toml(plain(self.config))
 
-    async def _change(self, overrides: Table, *, dry_run: bool) -> list[Change]:
-        async with self._lock:
-            loaded = await in_thread(load, self.path, overrides)
-            plan = await in_thread(build_plan, loaded)
-            changes = [
-                *daemon_changes(self.config, loaded.config),
-                *differences(self.manager.plan, plan),
-                *other_changes(self.config, loaded.config),
-            ]
-            if dry_run:
-                return changes
-            await in_thread(self.manager.apply, plan)
-            self.loaded, self.overrides = loaded, overrides
-            self.applied_at = datetime.now(UTC)
-            self._on_config()
-            for change in changes:
-                self.manager.events.add("config", change.what, change.summary())
+    def _to_save(self, target: Path) -> Source:
+        """The file of settings made at run time, with those that are not in it yet."""
+        known = next((source for source in self.loaded.sources if source.path == target), None)
+        written = target.read_bytes() if target.exists() else None
+        if written != (known.text.encode() if known else None):
+            raise UserError(f"{target}: was changed since it was read; reload, then save")
+        table = merge(known.table if known else {}, self.overrides)
+        return Source(target, to_toml(table), table)
+
+    def _with(self, saved: Source) -> Loaded:
+        """The configuration in force, with settings made at run time in a file."""
+        first, *others = self.loaded.sources
+        others = [source for source in others if source.path != saved.path]
+        sources = [first, *sorted([*others, saved], key=lambda source: source.path)]
+        loaded = assemble(sources, self.path.parent)
+        if loaded.config != self.config:
+            raise UserError(
+                f"{saved.path}: files of conf.d that come after it say something else; "
+                "take that out of them and reload, then save"
+            )
+        return loaded
+
+    async def _override(self, overrides: Table, dry_run: bool) -> list[Change]:
+        """Other settings over the files; the lock is held."""
+        read = partial(assemble, self.loaded.sources, self.path.parent, overrides)
+        return await self._change(read, overrides, dry_run)
+
+    async def _change(
+        self, read: Callable[[], Loaded], overrides: Table, dry_run: bool
+    ) -> list[Change]:
+        """Another configuration in place of the one in force; the lock is held."""
+        loaded, plan = await in_thread(_planned, read)
+        changes = [
+            *daemon_changes(self.config, loaded.config),
+            *differences(self.manager.plan, plan),
+            *other_changes(self.config, loaded.config),
+        ]
+        if dry_run:
             return changes
+        await in_thread(self.manager.apply, plan)
+        self.loaded, self.overrides = loaded, overrides
+        self.applied_at = datetime.now(UTC)
+        self._on_config()
+        for change in changes:
+            self.manager.events.add("config", change.what, change.summary())
+        return changes
+
+
+def _planned(read: Callable[[], Loaded]) -> tuple[Loaded, Plan]:
+    """A configuration, and what the data path is to be with it."""
+    loaded = read()
+    return loaded, build_plan(loaded)
 
 
 def daemon_changes(old: Config, new: Config) -> list[Change]:
@@ -221,7 +260,9 @@ def _remove(table: Table, keys: list[str]) -> bool:
 def _write(path: Path, text: str) -> None:
     """Replaces a file whole, so that no reader sees a part of it."""
     path.parent.mkdir(exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=".", delete=False
+    ) as file:
         try:
             file.write(text)
             file.flush()

@@ -7,9 +7,9 @@ from switchd.config._files import Source as Source
 from switchd.config._files import explain as explain
 from switchd.config._files import merge as merge
 from switchd.config._load import Loaded as Loaded
+from switchd.config._load import assemble as assemble
 from switchd.config._load import from_table as from_table
 from switchd.config._load import load as load
-from switchd.config._load import read_table as read_table
 from switchd.config._schema import Config as Config
 from switchd.config._schema import Daemon as Daemon
 from switchd.config._schema import FabricPath as FabricPath

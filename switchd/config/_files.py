@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ndpstack.toml import Keys, Problem, Problems, Table
@@ -78,11 +78,7 @@ def _common(a: Keys, b: Keys) -> int:
 
 def read_sources(path: Path, problems: Problems) -> list[Source]:
     """The file and, in the order of their names, those of the conf.d folder beside it."""
-    return read_files([path, *sorted((path.parent / "conf.d").glob("*.toml"))], problems)
-
-
-def read_files(paths: list[Path], problems: Problems) -> list[Source]:
-    """Those of the files that can be read."""
+    paths = [path, *sorted((path.parent / "conf.d").glob("*.toml"))]
     return [source for path in paths if (source := _read(path, problems)) is not None]
 
 
@@ -118,7 +114,7 @@ def _tables(items: list[object]) -> bool:
     return all(isinstance(item, dict) for item in items)
 
 
-def explain(problem: Problem, sources: list[Source]) -> str:
+def explain(problem: Problem, sources: Sequence[Source]) -> str:
     """A mistake as a line: file, line, keys, what is wrong."""
     if not problem.keys:
         return problem.text

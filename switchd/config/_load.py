@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, cast
 from ndpstack.toml import Decoder, Problems, Table
 from switchd.config._check import check
 from switchd.config._errors import ConfigError
-from switchd.config._files import Source, explain, merge, read_files, read_sources
+from switchd.config._files import Source, explain, merge, read_sources
 from switchd.config._forms import FORMS
 from switchd.config._schema import Config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -26,19 +27,6 @@ class Loaded:
     """As TOML, all files merged and runtime settings included."""
     sources: tuple[Source, ...]
     """Where from."""
-
-
-def read_table(path: Path) -> Table:
-    """One file, unchecked.
-
-    Raises:
-        ConfigError: It cannot be read, or is no TOML.
-    """
-    problems = Problems()
-    sources = read_files([path], problems)
-    if problems.found:
-        raise ConfigError([explain(problem, sources) for problem in problems.found])
-    return sources[0].table
 
 
 def load(path: Path, runtime: Table | None = None) -> Loaded:
@@ -55,18 +43,32 @@ def load(path: Path, runtime: Table | None = None) -> Loaded:
     sources = read_sources(path, problems)
     if problems.found:
         raise ConfigError([explain(problem, sources) for problem in problems.found])
+    return assemble(sources, path.parent, runtime)
+
+
+def assemble(sources: Sequence[Source], base: Path, runtime: Table | None = None) -> Loaded:
+    """What these files say, later ones over earlier ones.
+
+    Args:
+        sources: The files, as they were read.
+        base: Where relative paths in them start.
+        runtime: Settings over those of the files, as a TOML table.
+
+    Raises:
+        ConfigError: With every mistake that was found.
+    """
     table: Table = {}
     for source in sources:
         table = merge(table, source.table)
-    return from_table(merge(table, runtime or {}), path.parent, sources)
+    return from_table(merge(table, runtime or {}), base, sources)
 
 
-def from_table(table: Table, base: Path, sources: list[Source] | None = None) -> Loaded:
+def from_table(table: Table, base: Path, sources: Sequence[Source] = ()) -> Loaded:
     """Checks a table; relative paths in it start from base."""
     problems = Problems()
     config = cast("Config | None", Decoder(problems, FORMS, base).read(Config, table))
     if config is not None:
         check(config, problems)
     if problems.found or config is None:
-        raise ConfigError([explain(problem, sources or []) for problem in problems.found])
-    return Loaded(config, table, tuple(sources or ()))
+        raise ConfigError([explain(problem, sources) for problem in problems.found])
+    return Loaded(config, table, tuple(sources))

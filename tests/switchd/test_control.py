@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import stat
+import threading
 import time
 import tomllib
 from dataclasses import fields
@@ -124,6 +125,60 @@ def test_settings_are_applied_shown_taken_back_and_saved(daemon: RunningDaemon) 
         assert row(client, "status")["unsaved"] is False
     saved = (daemon.folder / "conf.d" / "90-runtime.toml").read_text()
     assert tomllib.loads(saved) == {"switch": {"tor0": {"port": {"h1": {"rate": "5Gbit"}}}}}
+
+
+def test_a_setting_reads_no_file_again(daemon: RunningDaemon) -> None:
+    """Half of an edit is no part of what is set meanwhile; a reload takes it."""
+    good = daemon.path.read_text()
+    with daemon.client() as client:
+        for text in good.replace('rate = "10Gbit"', "rat ="), good.replace("10Gbit", "20Gbit"):
+            daemon.path.write_text(text)
+            wanted = [f"switch.tor0.port.h2.rate={len(text)}Mbit"]
+            assert changes(client, "set", items=wanted) == ["change port tor0/h2"]
+        client.call("save")
+        assert changes(client, "unset", items=[]) == []
+        assert changes(client, "reload") == ["change port tor0/h1"]
+
+
+def test_settings_of_two_clients_at_once_are_both_in_force(daemon: RunningDaemon) -> None:
+    ports = daemon.plane.switches["tor0"].ports
+    with daemon.client() as one, daemon.client() as other:
+        for rate in range(1, 21):
+            threads = [
+                threading.Thread(
+                    target=client.call,
+                    args=("set",),
+                    kwargs={"items": [f"switch.tor0.port.{port}.rate={rate}Gbit"]},
+                )
+                for client, port in ((one, "h1"), (other, "h2"))
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(20)
+            assert {port.plan.rate_bps for port in ports.values()} == {rate * 10**9}
+
+
+def test_what_would_not_be_in_force_after_a_restart_is_not_saved(daemon: RunningDaemon) -> None:
+    folder = daemon.folder / "conf.d"
+    folder.mkdir()
+    later, saved = folder / "95-later.toml", folder / "90-runtime.toml"
+    later.write_text('[switch.tor0.port.h1]\nrate = "2Gbit"\n')
+    with daemon.client() as client:
+        client.call("reload")
+        client.call("set", items=["switch.tor0.port.h1.rate=5Gbit"])
+        with pytest.raises(ControlError, match="come after it say something else"):
+            client.call("save")
+        assert not saved.exists()
+        later.unlink()
+        client.call("reload")
+        saved.write_text("# by hand\n")
+        with pytest.raises(ControlError, match="was changed since it was read"):
+            client.call("save")
+        client.call("reload")
+        client.call("save")
+        assert tomllib.loads(saved.read_text())["switch"]["tor0"]["port"]["h1"]["rate"] == "5Gbit"
+        assert row(client, "status")["unsaved"] is False
 
 
 def test_a_reload_that_fails_changes_nothing(daemon: RunningDaemon) -> None:
