@@ -1,4 +1,4 @@
-"""Real-time priority for threads whose lateness would show in figures."""
+"""Which threads run before others: by whose lateness figures or packets suffer."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ LEVEL = 1
 """The lowest of the real-time priorities: above everything ordinary, below the kernel's own."""
 
 REFUSED = "ordinary priority: no permission for real time, so other programs show in times"
+
+STEP_BACK = 10
+"""Niceness of threads that let others go first: a tenth of an ordinary one's share of a CPU."""
 
 
 @contextlib.contextmanager
@@ -32,3 +35,9 @@ def real_time(level: int = LEVEL) -> Iterator[str]:
         yield "real-time priority"
     finally:
         os.sched_setscheduler(0, *before)
+
+
+def step_back() -> None:
+    """This thread, and each that it starts, lets ordinary ones go first from now on."""
+    niceness = max(STEP_BACK, os.getpriority(os.PRIO_PROCESS, 0))
+    os.setpriority(os.PRIO_PROCESS, 0, niceness)  # On Linux that of the calling thread alone.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from ndpstack import _logs
 from ndpstack._errors import UserError
+from ndpstack._priority import step_back
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._controller import Controller
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
@@ -265,6 +266,7 @@ def serve(path: Path, loaded: Loaded, started: Started, *, tethered: bool = Fals
         tethered: Whether it ends with standard input.
     """
     daemon = Daemon(path, loaded, started)
+    step_back()  # Packets wait for no answer to an operator.
     try:
         import uvloop
     except ImportError:
