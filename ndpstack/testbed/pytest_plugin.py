@@ -7,6 +7,7 @@ namespaces cannot be made the test is skipped, with the reason.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +15,14 @@ import pytest
 from ndpstack.testbed import Lab, Plan, why_unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+LabMaker = Callable[[Plan], Lab]
+"""What the fixture is: brings a plan up, for as long as the test lasts."""
 
 
 @pytest.fixture
-def lab() -> Iterator[Callable[[Plan], Lab]]:
+def lab() -> Iterator[LabMaker]:
     """A function that brings a plan up and returns the lab; it ends with the test."""
     reason = why_unavailable()
     if reason:

@@ -21,15 +21,14 @@ from ndpstack.switch import (
     mixed_queue,
     queue,
 )
-from ndpstack.testbed import Plan, single_switch
+from ndpstack.testbed import single_switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from ndpstack.testbed import Lab
-
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 RATE_BPS = 100_000_000
 TCP_BYTES = 1 << 20

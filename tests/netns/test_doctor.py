@@ -6,12 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from ndpstack.testbed import Lab, Plan, back_to_back
+from ndpstack.testbed import Lab, back_to_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 EXAMINE = """
 import json, sys

@@ -20,13 +20,13 @@ from host_service import (
 from timed import check_time
 
 from ndpstack.host import replay
-from ndpstack.testbed import Lab, Plan, back_to_back
+from ndpstack.testbed import Lab, back_to_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 SERVER = """
 import hashlib, ndpstack, sys, threading

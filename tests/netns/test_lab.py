@@ -11,7 +11,6 @@ from pyroute2 import netns
 
 from ndpstack.testbed import (
     Lab,
-    Plan,
     TestbedError,
     back_to_back,
     labs,
@@ -21,9 +20,7 @@ from ndpstack.testbed import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 
 def test_hosts_reach_each_other_by_both_families(lab: LabMaker) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from four_hosts import FOUR_HOSTS
 
 from ndpstack._priority import REFUSED, real_time
 from ndpstack.cli import main
@@ -27,14 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
 
-SCENARIO = """
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts-per-leaf = 2
-rate = "100Mbit"
-[switch.queue]
+SCENARIO = f"""
+{FOUR_HOSTS}[switch.queue]
 discipline = "droptail"
 [transport.ndp]
 mtu = "1500B"

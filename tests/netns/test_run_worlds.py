@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from four_hosts import FOUR_HOSTS
 
 from ndpstack.agent import Replay
 from ndpstack.cli import main
@@ -20,15 +21,9 @@ from ndpstack.testbed import labs, why_unavailable
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCENARIO = """
+SCENARIO = f"""
 title = "an incast on four hosts"
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts-per-leaf = 2
-rate = "100Mbit"
-[switch.queue]
+{FOUR_HOSTS}[switch.queue]
 discipline = "ndp"
 [transport.ndp]
 mtu = "1500B"

@@ -14,12 +14,10 @@ from pyroute2 import NetNS
 from timed import check_time
 
 from ndpstack.switch import Opening, PortConfig, Switch, SwitchError, queue
-from ndpstack.testbed import Lab, Plan, single_switch
+from ndpstack.testbed import Lab, single_switch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 NOARP = 0x40
 """State of neighbours that need no asking: multicast."""

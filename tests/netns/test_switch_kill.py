@@ -23,14 +23,11 @@ from pyroute2 import NetNS
 from timed import check_time
 
 from ndpstack.control import Client, UnreachableError
-from ndpstack.testbed import Plan, single_switch
+from ndpstack.testbed import single_switch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ndpstack.testbed import Lab
-
-    LabMaker = Callable[[Plan], Lab]
+    from ndpstack.testbed.pytest_plugin import LabMaker
 
 CONFIG = """\
 [daemon]
