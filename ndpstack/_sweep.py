@@ -12,9 +12,11 @@ import itertools
 import json
 import os
 from concurrent.futures import BrokenExecutor, Executor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
+from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack import __version__
@@ -24,7 +26,8 @@ from ndpstack.toml import split_override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+
+    from ndpstack.scenario import Scenario
 
 Document = dict[str, object]
 
@@ -85,16 +88,39 @@ class Point:
     values: tuple[tuple[str, str], ...]
     """Keys and values of this one."""
     seed: int
+    inputs: str
+    """Names what the run is made of: all settings, and what is in the files that they name."""
 
     @property
     def overrides(self) -> list[str]:
         """As `ndpstack run --set` takes them."""
         return [*self.base, *(f"{key}={value}" for key, value in self.values), f"seed={self.seed}"]
 
-    def digest(self, text: str) -> str:
+    def digest(self) -> str:
         """Names the point's file: a run of another scenario or version is another point."""
-        parts = json.dumps([__version__, text, self.overrides])
+        parts = json.dumps([__version__, self.inputs, self.overrides])
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _inputs(scenario: Scenario) -> str:
+    parts = hashlib.sha256(repr(scenario).encode())
+    for path in _paths(scenario):
+        # What cannot be read is told when the point is run.
+        with suppress(OSError):
+            parts.update(path.read_bytes())
+    return parts.hexdigest()
+
+
+def _paths(value: object) -> Iterator[Path]:
+    """The files that settings name, at any depth."""
+    if isinstance(value, Path):
+        yield value
+    elif is_dataclass(value):
+        for item in fields(value):
+            yield from _paths(getattr(value, item.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _paths(item)
 
 
 def plan(scenario: str, base: Sequence[str], vary: Sequence[Vary], seeds: int) -> list[Point]:
@@ -105,15 +131,14 @@ def plan(scenario: str, base: Sequence[str], vary: Sequence[Vary], seeds: int) -
     twice = next((key for key in keys if keys.count(key) > 1), None)
     if twice is not None:
         raise UserError(f"--vary {twice} stands there twice; give all its values at once")
-    points = [
-        Point(scenario, tuple(base), tuple(zip(keys, values, strict=True)), first + i)
-        for values in grid
-        for i in range(seeds)
-    ]
-    if not 1 <= len(points) <= POINTS_MAX:
-        raise UserError(f"a sweep of {len(points):,} points; there must be 1 to {POINTS_MAX:,}")
-    for point in points[::seeds]:
-        load_scenario(scenario, point.overrides)
+    count = seeds * prod(len(vary_.values) for vary_ in vary)
+    if not 1 <= count <= POINTS_MAX:
+        raise UserError(f"a sweep of {count:,} points; there must be 1 to {POINTS_MAX:,}")
+    points = []
+    for values in grid:
+        point = Point(scenario, tuple(base), tuple(zip(keys, values, strict=True)), first, "")
+        inputs = _inputs(load_scenario(scenario, point.overrides).scenario)
+        points += [replace(point, seed=first + i, inputs=inputs) for i in range(seeds)]
     return points
 
 
@@ -133,9 +158,8 @@ def run_point(point: Point) -> Document:
 class Store:
     """The outcomes of a sweep in a folder, one file each."""
 
-    def __init__(self, folder: Path, scenario_text: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder / "points"
-        self._text = scenario_text
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -144,7 +168,7 @@ class Store:
             ) from None
 
     def _path(self, point: Point) -> Path:
-        return self._folder / f"{point.digest(self._text)}.json"
+        return self._folder / f"{point.digest()}.json"
 
     def get(self, point: Point) -> Document | None:
         """The outcome, or None when the point has not been run."""
@@ -161,8 +185,14 @@ class Store:
         """Keeps an outcome; it is there whole or not at all."""
         path = self._path(point)
         part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(outcome, indent=1))
-        part.replace(path)
+        try:
+            part.write_text(json.dumps(outcome, indent=1))
+            part.replace(path)
+        except OSError as error:
+            raise UserError(
+                f"{path}: cannot be written: {error.strerror}; what is done is kept: make room, "
+                "and the same command goes on where it was"
+            ) from None
 
 
 def run(

@@ -16,7 +16,6 @@ from ndpstack.cli._exit import Exit
 from ndpstack.cli._run import check_numpy
 from ndpstack.cli._service import count
 from ndpstack.cli._table import Column, render
-from ndpstack.scenario import load_scenario
 
 if TYPE_CHECKING:
     import argparse
@@ -95,7 +94,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     vary = [_sweep.Vary.parse(text) for text in arguments.vary]
     points = _sweep.plan(_anywhere(arguments), arguments.set, vary, arguments.seeds)
-    store = _sweep.Store(arguments.out, load_scenario(arguments.scenario).text)
+    store = _sweep.Store(arguments.out)
     with _executor(arguments) as executor:
         outcomes = _sweep.run(points, store, executor, _progress)
     _write_csv(arguments.out / "summary.csv", points, outcomes)

@@ -94,7 +94,6 @@ def workload_names() -> list[str]:
     )
 
 
-@cache
 def load_workload(name: str, base: Path | None = None) -> Workload:
     """The shipped distribution of that name (in any case), or the file at that path.
 
@@ -116,8 +115,13 @@ def load_workload(name: str, base: Path | None = None) -> Workload:
         if name.lower() == "pareto":
             hint = "it has a shape and a mean: { pareto-shape = 1.05, mean = '100KB' }"
         raise UserError(f"no workload is called {name!r}; {hint}")
-    item = resources.files("ndpstack") / "data" / "workloads" / f"{name.lower()}.txt"
-    return _parse(name.lower(), item.read_text())
+    return _shipped(name.lower())
+
+
+@cache
+def _shipped(name: str) -> Workload:
+    item = resources.files("ndpstack") / "data" / "workloads" / f"{name}.txt"
+    return _parse(name, item.read_text())
 
 
 def _parse(name: str, text: str) -> Workload:

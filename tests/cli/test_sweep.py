@@ -16,7 +16,6 @@ from ndpstack import _sweep
 from ndpstack._errors import UserError
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
-from ndpstack.scenario import load_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,7 @@ def scenario(tmp_path: Path) -> str:
 def _sweep_here(scenario: str, out: Path, *vary: str) -> tuple[int, list[_sweep.Document]]:
     points = _sweep.plan(scenario, [], [_sweep.Vary.parse(text) for text in vary], seeds=2)
     here = Here()
-    store = _sweep.Store(out, load_scenario(scenario).text)
+    store = _sweep.Store(out)
     outcomes = _sweep.run(points, store, here, lambda _done, _all: None)
     return here.count, outcomes
 
@@ -132,6 +131,43 @@ def test_points_that_are_done_are_not_run_again(scenario: str, tmp_path: Path) -
     assert json.loads(json.dumps(outcomes)) == same
 
 
+@pytest.mark.parametrize(
+    ("traffic", "name", "before", "after"),
+    [
+        (
+            'kind = "trace"\nfile = "flows.csv"',
+            "flows.csv",
+            "start_us,source,target,bytes\n0,0,1,100\n",
+            "start_us,source,target,bytes\n0,0,1,200\n",
+        ),
+        (
+            'kind = "closed-loop"\nsizes = "sizes.txt"',
+            "sizes.txt",
+            "# interpolation: step\n100 1\n",
+            "# interpolation: step\n200 1\n",
+        ),
+    ],
+)
+def test_points_are_run_again_when_a_file_of_the_scenario_has_changed(
+    tmp_path: Path, traffic: str, name: str, before: str, after: str
+) -> None:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO.replace('kind = "permutation"\nsize = "20KB"', traffic))
+    counts = []
+    for text in (before, before, after):
+        (tmp_path / name).write_text(text)
+        counts.append(_sweep_here(str(path), tmp_path / "out", "topology.hosts=4")[0])
+    assert counts == [2, 0, 2]
+
+
+def test_a_full_disk_is_told_and_what_is_done_is_kept(scenario: str, tmp_path: Path) -> None:
+    store = _sweep.Store(tmp_path)
+    (point,) = _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4",))], seeds=1)
+    (tmp_path / "points").rmdir()
+    with pytest.raises(UserError, match=r"cannot be written: No such file .* goes on where it was"):
+        store.put(point, {})
+
+
 def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path) -> None:
     _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
     for path in (tmp_path / "out" / "points").iterdir():
@@ -154,7 +190,7 @@ class Dying(Here):
 
 def test_a_killed_worker_is_told_and_what_is_done_stays(scenario: str, tmp_path: Path) -> None:
     points = _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "6"))], seeds=1)
-    store = _sweep.Store(tmp_path, load_scenario(scenario).text)
+    store = _sweep.Store(tmp_path)
     with pytest.raises(UserError, match="was killed"):
         _sweep.run(points, store, Dying(), lambda _done, _all: None)
     count, _ = _sweep_here(scenario, tmp_path, "topology.hosts=4,6")
