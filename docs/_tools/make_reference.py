@@ -137,7 +137,8 @@ def key_table(cls: type, leave_out: frozenset[str] = frozenset()) -> Iterator[st
     yield "|---|---|---|---|"
     for item in rows:
         kind = type_text(str(item.type)).replace("|", "\\|")
-        yield f"| `{dashed(item.name)}` | {kind} | {default_text(item)} | {docs[item.name]} |"
+        text = " ".join(docs[item.name].split())
+        yield f"| `{dashed(item.name)}` | {kind} | {default_text(item)} | {text} |"
     yield ""
 
 

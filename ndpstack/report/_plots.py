@@ -13,6 +13,7 @@ from ndpstack.sim._result import completion_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from ndpstack.sim import Result, Run
 
@@ -87,15 +88,26 @@ def host_rates(run: Run) -> str | None:
     return svg_of(figure)
 
 
+def bin_rates(series: NDArray[np.uint64], width_ps: int, now_ps: int) -> NDArray[np.float64]:
+    """Gbit/s by [host or flow, bin] of the bytes in each bin, up to a time.
+
+    The last bin of a run that has outlasted them holds all that came later, which is no rate.
+    """
+    used = -(-now_ps // width_ps)
+    if used > series.shape[1]:
+        used = series.shape[1] - 1
+    rates: NDArray[np.float64] = series[:, :used] * 8e3 / width_ps
+    return rates
+
+
 def goodput_series(run: Run) -> str | None:
     """Goodput over time, of each host or flow."""
     width = run.scenario.probes.goodput
     series = run.goodput
     if width is None or series.size == 0:
         return None
-    used = min(series.shape[1], -(-run.now_ps // width))
-    rates = series[:, :used] * 8e3 / width
-    times = (np.arange(used) + 0.5) * width / 1e6
+    rates = bin_rates(series, width, run.now_ps)
+    times = (np.arange(rates.shape[1]) + 0.5) * width / 1e6
     what = run.scenario.probes.goodput_of.removesuffix("s")
     figure, axes = axes_of("time [us]", f"goodput of a {what} [Gbit/s]")
     if len(rates) <= _LINES_MAX:
