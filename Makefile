@@ -15,6 +15,8 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 # The sources in the current folder must not hide the package that is installed.
 export PYTHONSAFEPATH := 1
+# A registry that is slow, or away for a moment, is asked again.
+export PIP_RETRIES ?= 10
 CPUS := $(shell nproc)
 # Tests on real links wait for the kernel most of their time.
 export MESON_TESTTHREADS := $(shell echo $$((2 * $(CPUS))))
