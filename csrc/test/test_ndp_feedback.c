@@ -278,6 +278,23 @@ TEST(nd_ndp_feedback_bounce__takes_a_pull_that_is_there)
 	CHECK_EQ(hand_connection(id)->credit, 0);
 }
 
+/* It came back after a pull that was taken for its own: the next one is its own. */
+TEST(nd_ndp_feedback_bounce__after_a_pull_ahead_of_it)
+{
+	struct nd_packet sent;
+
+	hand_start_default();
+	hand_send(hand_connect(2), 1000);
+	hand_next();
+	sent = hand_last;
+	hand_pull(2, 100, 1);
+	hand_bounce(&sent);
+	hand_pull(2, 100, 2);
+	CHECK_EQ(hand_counters()->pulls_excessive, 1);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1000 last rtx");
+	CHECK_STR(hand_next(), "");
+}
+
 /* R-RTS-01: all answers' pulls have come and are used up: one must go by itself. */
 TEST(nd_ndp_feedback_bounce__goes_at_once_when_no_pull_is_due)
 {

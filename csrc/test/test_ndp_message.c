@@ -168,6 +168,85 @@ TEST(nd_ndp_incoming_store__without_memory_the_peer_waits)
 	CHECK_EQ(hand_counters()->messages_received, 2);
 }
 
+/* However often the peer asks, no more pulls are withheld than its window has packets. */
+TEST(nd_ndp_incoming_store__withholds_a_window_at_most)
+{
+	struct nd_ndp_config config = hand_defaults();
+
+	hand_start(&config, true);
+	hand_credit = 0;
+	for (uint32_t i = 0; i < hand_config.window_packets + 5; i++) {
+		hand_arrive(2, 9, 0, 1000);
+		hand_drain();
+	}
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->withheld, hand_config.window_packets);
+}
+
+/* The oldest message that waits for memory is the one that gets it: others wait for its turn. */
+TEST(nd_ndp_incoming_store__the_oldest_gets_the_memory)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_packet second;
+
+	hand_start(&config, true);
+	hand_credit = 0;
+	second = hand_single(2, 9, 1, 800);
+	hand_receive(&second);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->blocked_number, 1);
+	hand_arrive(2, 9, 0, 3000);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->blocked_number, 0);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->blocked_bytes, 3000);
+	hand_receive(&second);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->blocked_number, 0);
+}
+
+/* Memory that comes late: silence until then was ours, and a PULL that gets lost is repeated. */
+TEST(nd_ndp_incoming_release__waits_anew_from_then_on)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint64_t id;
+
+	hand_start(&config, true);
+	hand_credit = 1000;
+	hand_arrive(2, 9, 0, 1000);
+	hand_arrive(3, 9, 0, 1000);
+	hand_drain();
+	id = hand_event().id;
+	CHECK_EQ(hand_event().kind, ND_EVENT_MESSAGE);
+	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	hand_wait(2 * hand_config.give_up_ns);
+	CHECK_EQ(hand_release(id, 0), 0);
+	CHECK_STR(hand_next(), "PULL 9>3 1 reply");
+	hand_wait(hand_config.repull_ns - 1);
+	CHECK_STR(hand_next(), "");
+	hand_wait(1);
+	CHECK_STR(hand_next(), "PULL 9>3 1 reply");
+	CHECK_EQ(hand_event().kind, 255);
+}
+
+/* Two applications in one list: want of memory of one is not looked at for the other. */
+TEST(nd_ndp_incoming_unblock__is_for_one_application)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_packet packet;
+
+	hand_start(&config, true);
+	hand_submit((struct nd_command){ .kind = ND_COMMAND_LISTEN, .port = 41,
+					 .app = 1 + ND_NDP_BLOCKED_BUCKETS });
+	hand_credit = 1000;
+	hand_arrive(2, 9, 0, 1000);
+	hand_arrive(2, 10, 0, 1000);
+	packet = hand_data(3, 9, 0, 5000);
+	packet.ndp.service = 41;
+	hand_receive(&packet);
+	CHECK(nd_ndp_connection_at(hand, 1)->blocked && nd_ndp_connection_at(hand, 2)->blocked);
+	while (hand_event().kind != 255)
+		;
+	CHECK_EQ(hand_release(nd_ndp_handle(nd_ndp_connection_at(hand, 0)), 0), 0);
+	CHECK(!nd_ndp_connection_at(hand, 1)->blocked);
+	CHECK(nd_ndp_connection_at(hand, 2)->blocked);
+}
+
 /* One application's slowness is its own. */
 TEST(nd_ndp_incoming_store__other_applications_go_on)
 {
@@ -249,6 +328,25 @@ TEST(nd_ndp_incoming_store__records_are_limited)
 	CHECK_EQ(nd_ndp_connection_at(hand, 1)->blocked, false);
 	hand_arrive(3, 9, 0, 1000);
 	CHECK_EQ(hand_counters()->messages_received, 2);
+}
+
+/* Records are everybody's: one that comes free is for whoever waits for it, in any application. */
+TEST(nd_ndp_incoming_told__a_record_frees_other_applications)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_packet packet;
+
+	config.receive_messages_max = 1;
+	hand_start(&config, false);
+	hand_submit((struct nd_command){ .kind = ND_COMMAND_LISTEN, .port = 41, .app = 3 });
+	hand_arrive(2, 9, 0, 1000);
+	packet = hand_data(3, 9, 0, 2000);
+	packet.ndp.service = 41;
+	hand_receive(&packet);
+	CHECK(nd_ndp_connection_at(hand, 1)->blocked);
+	while (hand_event().kind != 255)
+		;
+	CHECK(!nd_ndp_connection_at(hand, 1)->blocked);
 }
 
 /* T4: DETACH takes back everything: listener, connections, unreleased memory, events. */
@@ -366,6 +464,22 @@ TEST(nd_ndp_receive__data_behind_the_fin_is_dropped)
 	packet.flags |= ND_NDP_FLAG_FIN;
 	hand_receive(&packet);
 	CHECK_EQ(hand_counters()->bad_fin, 3);
+}
+
+/* A packet that was trimmed comes again with the FIN that its sender has put on it meanwhile. */
+TEST(nd_ndp_receive__a_fin_may_come_late)
+{
+	struct nd_packet packet;
+
+	hand_start_default();
+	packet = hand_single(2, 9, 1, 100);
+	nd_packet_trim(&packet);
+	hand_receive(&packet);
+	packet = hand_single(2, 9, 1, 100);
+	packet.flags |= ND_NDP_FLAG_FIN;
+	hand_receive(&packet);
+	CHECK_EQ(hand_counters()->bad_fin, 0);
+	CHECK_EQ(nd_ndp_connection_at(hand, 0)->peer_fin, 1);
 }
 
 /* A message beyond message_bytes_max: the peer is told, so that it does not try for ever. */

@@ -272,6 +272,17 @@ TEST(nd_ndp_connection_accept__any_packet_in_any_order)
 	}
 }
 
+/* Whatever is doubled on the way: no more pulls wait than the window has packets. */
+TEST(nd_ndp_receive_credit__a_window_of_pulls_at_most)
+{
+	hand_start_default();
+	for (uint32_t i = 0; i < hand_config.window_packets; i++)
+		hand_arrive(2, 9, i, 90000);
+	CHECK_EQ(hand_usage().pulls, hand_config.window_packets);
+	hand_arrive(2, 9, 0, 90000);
+	CHECK_EQ(hand_usage().pulls, hand_config.window_packets);
+}
+
 TEST(nd_ndp_connection_accept__only_syn_makes_state)
 {
 	struct nd_packet packet;
@@ -285,6 +296,38 @@ TEST(nd_ndp_connection_accept__only_syn_makes_state)
 	hand_receive(&packet);
 	CHECK_STR(hand_next(), "CLOSE 100>2 3");
 	CHECK_EQ(hand_usage().connections, 0);
+}
+
+/* A SYN whose sender has ACKs already: an earlier life of ours gave them. No second state is made. */
+TEST(nd_ndp_connection_accept__only_the_beginning_makes_state)
+{
+	struct nd_packet packet;
+
+	hand_start_default();
+	packet = hand_data(2, 9, 1, 3000);
+	packet.ndp.base = 1;
+	hand_receive(&packet);
+	CHECK_STR(hand_next(), "CLOSE 9>2 3 reply");
+	CHECK_EQ(hand_usage().connections, 0);
+}
+
+/* The same once there is state: what the peer has ACKs for and we have not, an earlier life had. */
+TEST(nd_ndp_receive__acknowledged_beyond_what_arrived_is_lost_state)
+{
+	struct nd_packet packet;
+
+	hand_start_default();
+	hand_arrive(2, 9, 0, 9000);
+	packet = hand_data(2, 9, 3, 9000);
+	packet.ndp.base = 1;
+	hand_receive(&packet);
+	CHECK_EQ(hand_counters()->state_lost, 0);
+	packet = hand_data(2, 9, 4, 9000);
+	packet.ndp.base = 2;
+	hand_receive(&packet);
+	CHECK_EQ(hand_counters()->state_lost, 1);
+	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	CHECK_EQ(hand_event().error, -ECONNRESET);
 }
 
 /* R-NHA-09: nobody listens: told so. */

@@ -146,6 +146,57 @@ TEST(nd_ndp_send_transmit__a_new_train_is_pushed)
 	CHECK_STR(hand_next(), "");
 }
 
+/* What has been pulled already takes the place of what an ACK would let follow. */
+TEST(nd_ndp_send_continue_train__counts_credit)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 2000);
+	hand_drain();
+	hand_send(id, 9000);
+	CHECK_EQ(hand_drain(), 2);
+	hand_pull(2, 100, 1);
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_drain(), 1);
+	hand_ack(2, 100, 1);
+	CHECK_EQ(hand_drain(), 1);
+}
+
+/* Only what was out before the train makes room for more of it: its own packets bring pulls. */
+TEST(nd_ndp_send_continue_train__by_packets_of_earlier_trains)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 2000);
+	hand_drain();
+	hand_send(id, 9000);
+	CHECK_EQ(hand_drain(), 2);
+	hand_ack(2, 100, 2);
+	CHECK_EQ(hand_drain(), 0);
+}
+
+/* A new train begins with its window alone: pulls that the last one had to come are not added. */
+TEST(nd_ndp_send_begin_train__forgets_pulls_that_were_due)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 2000);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	hand_ack(2, 100, 1);
+	hand_send(id, 20000);
+	CHECK_EQ(hand_drain(), 4);
+	hand_pull(2, 100, 6);
+	CHECK_EQ(hand_drain(), 4);
+	CHECK_EQ(hand_counters()->pulls_excessive, 2);
+}
+
 TEST(nd_ndp_send_transmit__a_later_train_has_no_syn)
 {
 	uint64_t id;
@@ -311,6 +362,18 @@ TEST(nd_ndp_message_cancel__unsent_goes_as_one_empty_packet)
 	CHECK_EQ(hand_event().message, 2);
 	CHECK_EQ(hand_event().kind, 255);
 	CHECK_EQ(hand_usage().messages, 0);
+}
+
+/* An empty packet of no bytes would mean nothing: the peer waits for this number, too. */
+TEST(nd_ndp_message_cancel__zero_bytes)
+{
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_connect(2);
+	hand_send(id, 0);
+	CHECK_EQ(hand_do(ND_COMMAND_CANCEL, id, 0), 0);
+	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+0/1 syn last void");
 }
 
 /* The payload is the application's again: what is resent of the message is empty. */
