@@ -227,10 +227,14 @@ static int make_app(struct nd_core *core, struct nd_core_app *app, int connectio
 			   app->channel.fds, ND_CHANNEL_FDS);
 }
 
-static void free_app(struct nd_core_app *app)
+static void free_app(const struct nd_core *core, struct nd_core_app *app)
 {
-	if (app->used)
+	if (app->used) {
+		/* The application may live on with its bell: closing would not silence that. */
+		epoll_ctl(core->epoll, EPOLL_CTL_DEL, app->channel.fds[ND_CHANNEL_WAKE_CORE],
+			  NULL);
 		nd_channel_unmap(&app->channel);
+	}
 	close(app->connection);
 	free(app->backlog);
 	*app = (struct nd_core_app){ 0 };
@@ -262,7 +266,7 @@ int nd_core_attach(struct nd_core *core, int connection)
 	code = make_app(core, &core->apps[index], connection);
 	if (code < 0) {
 		core->counters.apps_refused++;
-		free_app(&core->apps[index]);
+		free_app(core, &core->apps[index]);
 		return code;
 	}
 	core->apps_limit = nd_max_u32(core->apps_limit, index + 1);
@@ -283,7 +287,7 @@ void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)
 		core->engines[i].ops->submit(core->engines[i].endpoint, &command, now);
 	}
 	nd_core_forget_waiting(core, index);
-	free_app(app);
+	free_app(core, app);
 	core->counters.apps_ended++;
 	find_sole_app(core);
 }

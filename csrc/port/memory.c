@@ -155,6 +155,8 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 
 static void detach(struct memory_port *self)
 {
+	/* A bell that the other end still holds would wake us for ever: closing does not end that. */
+	epoll_ctl(self->epoll, EPOLL_CTL_DEL, wake_of_ours(self), NULL);
 	if (self->map)
 		munmap(self->map, self->map_bytes);
 	self->map = NULL;

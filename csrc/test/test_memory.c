@@ -279,6 +279,8 @@ struct geometry {
 
 static const struct geometry sound = { UINT64_C(0x6e6470706f727432), 1500, 8, SLOT_BYTES, 0 };
 
+static int brought[3]; /* memory, the bell of the listening end, our own */
+
 /* Hands over sealed memory of the size that the geometry asks for; returns it. */
 static uint32_t *bring(int connection, const struct geometry *geometry)
 {
@@ -291,12 +293,14 @@ static uint32_t *bring(int connection, const struct geometry *geometry)
 	CHECK_EQ(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
 	CHECK_EQ(nd_fds_send(connection, geometry, sizeof(*geometry), fds, 3), 0);
+	memcpy(brought, fds, sizeof(brought));
 	return map;
 }
 
 /* A hostile process that got the memory: lying cursors and lengths never lead out of the ring. */
 TEST(nd_port_receive__survives_a_hostile_peer)
 {
+	struct pollfd entry = { .events = POLLIN };
 	struct nd_port *a;
 	uint32_t *map;
 	int connection;
@@ -318,6 +322,9 @@ TEST(nd_port_receive__survives_a_hostile_peer)
 	CHECK_EQ(nd_port_receive(a, frames, BATCH), 0);
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
 	CHECK(strstr(error.text, "nonsense"));
+	CHECK_EQ(nd_port_descriptors(a, &entry.fd), 1);
+	CHECK_EQ(eventfd_write(brought[1], 1), 0); /* it still holds the bell: nobody listens to it */
+	CHECK_EQ(poll(&entry, 1, 0), 0);
 	nd_port_close(a);
 	close(connection);
 }

@@ -5,7 +5,9 @@
 #include "test/memory_pair.h"
 #include "transport/homa_state.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 
 static void check_homa(const char *case_name, bool v6)
@@ -309,6 +311,58 @@ TEST(nd_stack_events__end_with_the_core)
 	nd_stack_arm(app);
 	CHECK_EQ(nd_stack_events(app, &event, 1), -EPIPE);
 	nd_stack_close(app);
+}
+
+/* Descriptors that the epolls of this process watch. */
+static uint32_t watched_descriptors(void)
+{
+	uint32_t count = 0;
+	char path[64], line[128];
+
+	for (int fd = 0; fd < 256; fd++) {
+		FILE *info;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		info = fopen(path, "r");
+		while (info && fgets(line, sizeof(line), info))
+			count += strncmp(line, "tfd:", 4) == 0;
+		if (info)
+			fclose(info);
+	}
+	return count;
+}
+
+/* It is thrown out, and the bell that it still holds wakes nobody any more. */
+TEST(nd_core_check_apps__ends_a_hostile_application)
+{
+	struct nd_stack_config config;
+	struct nd_channel_layout layout;
+	struct nd_channel channel;
+	struct nd_stack *host;
+	struct pollfd entry = { .events = POLLIN };
+	char name[64], service[64];
+	int fds[ND_CHANNEL_FDS];
+	uint32_t watched;
+
+	snprintf(name, sizeof(name), "test-stack-%d-hostile", getpid());
+	snprintf(service, sizeof(service), "test-service-%d-hostile", getpid());
+	config = config_of(name, 0, false);
+	config.service = service;
+	host = open_stack(&config);
+	watched = watched_descriptors();
+	entry.fd = nd_fds_connect(service, &error);
+	CHECK_EQ(poll(&entry, 1, PATIENCE / ND_MSEC), 1);
+	CHECK_EQ(nd_fds_receive(entry.fd, &layout, sizeof(layout), fds, ND_CHANNEL_FDS), 0);
+	CHECK_EQ(nd_channel_map(&channel, &layout, fds), 0);
+	CHECK_EQ(watched_descriptors(), watched + 2);
+	channel.submissions.shared->head = layout.commands + 1; /* more than there are */
+	CHECK_EQ(eventfd_write(channel.fds[ND_CHANNEL_WAKE_CORE], 1), 0);
+	await_counter(host, "apps_ended", 1);
+	CHECK_EQ(counter(host, ND_STACK_GROUP_CORE, "apps_corrupt"), 1);
+	CHECK_EQ(watched_descriptors(), watched);
+	nd_channel_unmap(&channel);
+	close(entry.fd);
+	nd_stack_close(host);
 }
 
 /* One that takes no events: its own credit ends, the others go on, and it can catch up. */
