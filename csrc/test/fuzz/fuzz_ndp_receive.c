@@ -9,14 +9,10 @@
  * Packets that only name connections nobody has would get nowhere: three in four name one that the
  * endpoint has, with a sequence near those in use.
  */
-#include "test/fuzz/program.h"
+#include "test/fuzz/endpoint.h"
 #include "transport/ndp_internal.h"
 
-#include <stdio.h>
-
 #define APPS 3
-#define PORT 40
-#define IDS 16
 
 /* Makes a packet one of a connection that the endpoint has. */
 static void aim(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t choice)
@@ -92,43 +88,6 @@ static void submit(void *endpoint, struct input *in, uint64_t *ids, nd_ns now)
 		ids[command.id % IDS] = command.id;
 }
 
-static void take_event(void *endpoint, uint64_t *ids)
-{
-	struct nd_event event;
-
-	if (nd_ndp_ops.events(endpoint, &event, 1))
-		ids[event.id % IDS] = event.id;
-}
-
-static void step(void *endpoint, struct input *in, uint64_t *ids, nd_ns *now)
-{
-	struct nd_packet packet;
-
-	switch (take8(in) % 8) {
-	case 0:
-	case 1:
-	case 2:
-		receive(endpoint, in, *now);
-		break;
-	case 3:
-		submit(endpoint, in, ids, *now);
-		break;
-	case 4:
-		*now += (nd_ns)take8(in) * 100 * ND_USEC;
-		nd_ndp_ops.on_deadline(endpoint, *now);
-		break;
-	case 5:
-		take_event(endpoint, ids);
-		break;
-	case 6:
-		nd_ndp_ops.transmit(endpoint, &packet, ND_CLASS_CONTROL, *now);
-		break;
-	default:
-		nd_ndp_ops.transmit(endpoint, &packet, ND_CLASS_DATA, *now);
-		break;
-	}
-}
-
 static void configure(struct nd_ndp_config *config, uint8_t flags)
 {
 	*config = nd_ndp_config_default(UINT64_C(10000000000), 1500);
@@ -155,26 +114,12 @@ static void configure(struct nd_ndp_config *config, uint8_t flags)
 	config->control_max = 16;
 }
 
-static void check(const void *endpoint)
-{
-	const char *wrong = nd_ndp_ops.audit(endpoint);
-
-	if (wrong)
-		fprintf(stderr, "%s\n", wrong);
-	FUZZ_CHECK(wrong == NULL);
-}
-
-/* The applications are gone: nothing of theirs may be left, and soon nothing at all. */
+/* Nothing is left to be sent to anybody, and soon nothing at all. */
 static void end(void *endpoint, nd_ns now)
 {
 	struct nd_packet packet;
 	struct nd_ndp_usage usage;
 
-	for (uint16_t app = 0; app < APPS; app++)
-		nd_ndp_ops.submit(endpoint, &(struct nd_command){ .kind = ND_COMMAND_DETACH,
-								  .app = app }, now);
-	check(endpoint);
-	FUZZ_CHECK(held == 0 && credit == CREDIT);
 	while (nd_ndp_ops.transmit(endpoint, &packet, ND_CLASS_CONTROL, now))
 		;
 	FUZZ_CHECK(!nd_ndp_ops.transmit(endpoint, &packet, ND_CLASS_DATA, now));
@@ -186,29 +131,22 @@ static void end(void *endpoint, nd_ns now)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct nd_rx_memory rx = { .get = get, .put = put };
+	static const struct program program = {
+		.ops = &nd_ndp_ops,
+		.receive = receive,
+		.submit = submit,
+		.id_step = 1,
+	};
 	struct input in = { .at = data, .end = data + size };
 	struct nd_ndp_config config;
 	uint64_t ids[IDS] = { 0 };
 	nd_ns now = ND_MSEC;
-	const char *why;
-	size_t bytes;
 	void *endpoint;
 
 	configure(&config, take8(&in));
-	FUZZ_CHECK(nd_ndp_ops.check(&config, &why) == 0);
-	bytes = nd_ndp_ops.bytes(&config);
-	endpoint = aligned_alloc(64, bytes);
-	memset(endpoint, 0, bytes);
-	credit = CREDIT;
-	nd_ndp_ops.init(endpoint, &(struct nd_setup){ .seed = 1, .self = 1, .rx = &rx,
-						      .config = &config });
-	nd_ndp_ops.submit(endpoint, &(struct nd_command){ .kind = ND_COMMAND_LISTEN, .port = PORT },
-			  now);
-	while (in.at < in.end) {
-		step(endpoint, &in, ids, &now);
-		check(endpoint);
-	}
+	endpoint = begin(&program, &config, now);
+	run(&program, endpoint, &in, ids, &now);
+	detach(&program, endpoint, APPS, now);
 	end(endpoint, now);
 	free(endpoint);
 	return 0;
