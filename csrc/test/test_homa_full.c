@@ -86,6 +86,18 @@ TEST(nd_homa_put_off__offers_an_empty_packet_later)
 	CHECK_EQ(hand_counters()->requests_restarted, 1);
 }
 
+/* A question that has not left yet when the answer comes is not asked. */
+TEST(nd_homa_put_off__asks_nothing)
+{
+	hand_start_default();
+	hand_request(2, 5000);
+	hand_drain();
+	hand_wait(hand_config.resend_ns);
+	hand_unknown(2, 3, ND_HOMA_NOTE_FULL);
+	CHECK_STR(hand_next(), "");
+	CHECK_EQ(hand_counters()->resends_sent, 0);
+}
+
 /* R-H37-4: being full is a sign of life; the intervals double up to eight times resend_ns. */
 TEST(put_off_interval__doubles_and_never_gives_up)
 {

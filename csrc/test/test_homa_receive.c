@@ -485,6 +485,47 @@ TEST(receive_freeze__counted_and_ignored)
 	CHECK_EQ(hand_counters()->freezes_received, 1);
 }
 
+/* The limit to the byte: so far ahead of what was granted, and one byte more. */
+TEST(raise_granted__limit)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.unscheduled_max_bytes = 20000;
+	hand_start(&config, false);
+	hand_data(2, 100, 19000, 1000, 90000, 0);
+	CHECK_EQ(hand_counters()->ungranted_dropped, 0);
+	hand_data(3, 100, 19001, 1000, 90000, 0);
+	CHECK_EQ(hand_counters()->ungranted_dropped, 1);
+}
+
+/* What is remembered already is not remembered twice: it would push out another one. */
+TEST(receive_rpc_unknown__is_remembered_once)
+{
+	hand_start_default();
+	hand_serve(2, 100, 50);
+	hand_unknown(2, 102, ND_HOMA_NOTE_CANCEL);
+	hand_unknown(2, 102, ND_HOMA_NOTE_CANCEL);
+	CHECK_EQ(hand_usage().done, 1);
+}
+
+/* The paper's semantics: a response is made once more, and none of the first is expected still. */
+TEST(forget_response__expects_nothing)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.at_least_once = true;
+	hand_start(&config, false);
+	hand_request(2, 100);
+	hand_drain();
+	hand_data(2, 3, 0, 1424, 50000, 10000);
+	CHECK(hand_usage().incoming > 0);
+	hand_unknown(2, 3, ND_HOMA_NOTE_NONE);
+	CHECK_EQ(hand_usage().incoming, 0);
+	hand_drain();
+	hand_data(2, 3, 0, 100, 100, 100);
+	CHECK_EQ(hand_event().bytes, 100);
+}
+
 /* Answers that belong to no RPC are bounded. */
 TEST(nd_homa_reply__ring_is_bounded)
 {

@@ -289,6 +289,31 @@ TEST(nd_homa_out_begin__own_cutoffs_first)
 	CHECK_STR(hand_next(), "DATA 4>2 0+1424/15000 in=10000 p5");
 }
 
+/* All that was sent is sent again, and nothing that was not: asking is no grant. */
+TEST(answer_resend__all_grants_nothing)
+{
+	hand_start_default();
+	hand_request(2, 20000);
+	CHECK_EQ(hand_drain(), 8); /* 10,000 bytes unscheduled */
+	hand_control(ND_HOMA_RESEND, 2, 3, 0, ND_HOMA_RESEND_ALL, 7);
+	CHECK_EQ(hand_drain(), 8);
+	CHECK_EQ(hand_counters()->data_resent, 8);
+}
+
+/* Shorter messages go first: the peer hears at once that its answer takes a while. */
+TEST(answer_resend__busy_when_others_go_first)
+{
+	hand_start_default();
+	hand_request(2, 9000);
+	hand_drain();
+	hand_request(4, 5000);
+	hand_control(ND_HOMA_RESEND, 2, 3, 0, 1424, 7);
+	CHECK_STR(hand_next(), "BUSY 2>2");
+	hand_drain();
+	hand_control(ND_HOMA_RESEND, 2, 3, 0, 1424, 7);
+	CHECK_STR(hand_next(), "DATA 2>2 0+1424/9000 in=1424 p7 again");
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);

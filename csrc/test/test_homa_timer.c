@@ -30,6 +30,40 @@ TEST(check_silence__server_asks_for_the_first_gap)
 	CHECK_EQ(nd_homa_ops.deadline(hand), ND_NEVER);
 }
 
+/* A message that waits for the link is not silence of its peer: that begins when it has left. */
+TEST(check_silence__begins_with_what_was_sent)
+{
+	hand_start_default();
+	hand_request(2, 100);
+	hand_wait(hand_config.resend_ns / 2);
+	CHECK_EQ(hand_drain(), 1);
+	hand_wait(hand_config.resend_ns - 1);
+	CHECK_STR(hand_next(), "");
+	hand_wait(1);
+	CHECK_STR(hand_next(), "RESEND 2>2 0+-1");
+}
+
+/* A server that answers each question with "unknown" gets none of the full packets: a link's MTU. */
+TEST(silence_error__of_what_never_passes)
+{
+	struct nd_event event;
+
+	hand_start_default();
+	hand_request(2, 5000);
+	for (uint32_t i = 0; i < hand_config.resends_max; i++) {
+		hand_drain();
+		wait_resend();
+		CHECK_STR(hand_next(), "RESEND 2>2 0+-1");
+		hand_unknown(2, 3, ND_HOMA_NOTE_NONE);
+	}
+	hand_drain();
+	wait_resend();
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -ECOMM);
+	CHECK_EQ(hand_counters()->rpcs_unpassed, 1);
+}
+
 /* R-H37-2: the client asks for the response, also when the request is not fully sent. */
 TEST(check_silence__client_asks_for_the_response)
 {
