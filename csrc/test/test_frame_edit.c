@@ -77,6 +77,17 @@ TEST(nd_frame_trim__cuts_to_the_header)
 	}
 }
 
+/* Where and whether it was cut stands in the header: a code point that says otherwise is not it. */
+TEST(nd_frame_trim__header_before_code_point)
+{
+	make(WIRE_V4, wire_ndp_data(payload));
+	bytes = nd_frame_trim(&config, frame, bytes, &fabric);
+	hardware_dscp(WIRE_V4, config.dscp_trimmable);
+	CHECK_EQ(nd_frame_trim(&config, frame, bytes, &fabric), 0);
+	hardware_dscp(WIRE_V4, config.dscp_trimmed_last_hop);
+	check_trimmed(0);
+}
+
 /* U17: the whole trimmed frame, byte for byte; a checksum of UDP that the cut breaks is dropped. */
 TEST(nd_frame_trim__golden_frame)
 {

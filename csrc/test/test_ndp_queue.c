@@ -175,6 +175,21 @@ TEST(ndp_enqueue__cuts_the_arrival_too_when_it_still_does_not_fit)
 	CHECK(both > 4 && both < 28);
 }
 
+/* There is no tail to cut: it is larger than the whole queue. */
+TEST(ndp_enqueue__cuts_an_arrival_that_never_fits)
+{
+	for (uint32_t seed = 0; seed < 8; seed++) {
+		config = nd_ndp_queue_paper(8, FULL);
+		config.data.bytes = 1000;
+		struct bed bed = bed_make(&nd_ndp_queue_ops, &config);
+
+		bed_start(&bed, &nd_ndp_queue_ops, &config, seed);
+		CHECK_EQ(put_data(&bed), ND_TRIMMED);
+		CHECK_EQ(depth(&bed, ND_NDP_QUEUE_HEADERS), 1);
+		bed_audit(&bed);
+	}
+}
+
 TEST(ndp_enqueue__never_cuts_a_tail_that_cannot_be)
 {
 	PAPER();

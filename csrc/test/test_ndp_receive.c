@@ -308,7 +308,7 @@ TEST(nd_ndp_connection_accept__only_the_beginning_makes_state)
 	packet.ndp.base = 1;
 	hand_receive(&packet);
 	CHECK_STR(hand_next(), "CLOSE 9>2 3 reply");
-	CHECK_EQ(hand_usage().connections, 0);
+	CHECK_EQ(hand_counters()->connections_accepted, 0);
 }
 
 /* The same once there is state: what the peer has ACKs for and we have not, an earlier life had. */

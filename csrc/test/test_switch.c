@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A switch over memory ports: learning, flooding, groups, trimming, returning, faults, removal. */
+#include "queue/ecn.h"
 #include "switch/worker.h"
 #include "test/switch_bed.h"
 
@@ -200,6 +201,86 @@ TEST(nd_switch_round__returns_headers_to_their_sender)
 	/* A returned header that meets a full queue is dropped, not returned again. */
 	CHECK_EQ(at_source.bounced + nd_switch_counters(sw).dropped_queue, nd_switch_counters(sw).bounced);
 	CHECK_EQ(at_target.whole + at_target.trimmed + nd_switch_counters(sw).bounced, 60);
+	close_all();
+}
+
+/* The way back may be the port at which it was returned: no loop, for that happens once. */
+TEST(nd_switch_round__returns_headers_where_they_were_returned)
+{
+	struct seen seen = { 0 };
+
+	open_trimming();
+	CHECK_EQ(nd_switch_set_address(sw, key_of(0), 1), 0);
+	for (uint32_t i = 0; i < 60; i++)
+		send_ndp(0, 1, i, 0);
+	for (unsigned i = 0; i < 300; i++) {
+		rounds(1);
+		decode_arrived(1, &seen);
+	}
+	CHECK(nd_switch_counters(sw).bounced > 0);
+	CHECK_EQ(nd_switch_counters(sw).dropped_hairpin, 0);
+	close_all();
+}
+
+/* A flooded frame is for one host alone: the others' copies are dropped, not cut or returned. */
+TEST(nd_switch_round__floods_are_not_trimmed)
+{
+	struct seen seen = { 0 };
+
+	trimming = nd_ndp_queue_paper(2, 1124);
+	open_switch(true, 256);
+	for (unsigned i = 0; i < PORTS; i++)
+		add_port(i, &nd_ndp_queue_ops, &trimming, 10000000, NULL);
+	for (uint32_t i = 0; i < 10; i++)
+		send_ndp(0, PORTS, i, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		rounds(1);
+		decode_arrived(1, &seen);
+	}
+	CHECK(seen.whole > 0);
+	CHECK_EQ(seen.trimmed, 0);
+	CHECK(nd_switch_counters(sw).dropped_queue > 0);
+	CHECK_EQ(nd_switch_counters(sw).bounced, 0);
+	close_all();
+}
+
+/* What the discipline marks leaves marked, with the checksum right. */
+TEST(nd_switch_round__marks_congestion)
+{
+	static const struct nd_ecn_config ecn = {
+		.limit = { .packets = 64 },
+		.threshold = { .packets = 2 },
+	};
+	struct nd_packet packet = {
+		.protocol = ND_PROTO_NDP,
+		.type = ND_NDP_DATA,
+		.marks = ND_MARK_TRIMMABLE | ND_MARK_ECT,
+		.payload_bytes = PAYLOAD,
+		.ndp = { .connection = 7, .message_bytes = PAYLOAD },
+	};
+	struct nd_frame frames[32];
+	uint8_t frame[2048];
+	struct nd_frame_template template;
+	uint32_t bytes, count, marked = 0;
+
+	open_switch(false, 256);
+	for (unsigned i = 0; i < PORTS; i++)
+		add_port(i, &nd_ecn_ops, &ecn, 10000000, NULL);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
+	nd_frame_prepare(&sw->config.frame, peer_of(0, 1), &template);
+	bytes = nd_frame_encode(&template, &packet, frame, sizeof(frame));
+	for (uint32_t i = 0; i < 5; i++)
+		send_bytes(0, frame, bytes);
+	rounds(100);
+	count = nd_port_receive(hosts[1], frames, 32);
+	CHECK_EQ(count, 5);
+	for (uint32_t i = 0; i < count; i++) {
+		CHECK_EQ(nd_frame_decode(&sw->config.frame, frames[i].data, frames[i].bytes, NULL,
+					 &packet), ND_WIRE_OK);
+		marked += (packet.marks & ND_MARK_CE) != 0;
+	}
+	nd_port_release(hosts[1]);
+	CHECK(marked == 2 || marked == 3); /* all that found two before them */
 	close_all();
 }
 
