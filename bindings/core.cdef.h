@@ -289,20 +289,23 @@ struct nd_paths_config {
 };
 
 struct nd_ndp_config {
-	uint64_t link_bps;
-	uint32_t mss_bytes;
 	uint32_t data_header_bytes;
 	uint32_t control_bytes;
+	uint32_t control_max;
 	uint32_t initial_window;
 	uint32_t window_packets;
-	uint64_t pull_slack_ns;
 	uint32_t futile_max;
+	uint64_t rto_min_ns;
+	uint64_t repull_ns;
+	uint64_t congested_ns;
 	bool ack_carries_pull;
 	bool nack_carries_pull;
-	uint64_t rto_min_ns;
+	struct nd_paths_config score;
+	uint64_t link_bps;
+	uint32_t mss_bytes;
+	uint64_t pull_slack_ns;
 	uint64_t rto_initial_ns;
 	uint64_t rto_max_ns;
-	uint64_t repull_ns;
 	uint64_t solicit_ns;
 	uint64_t give_up_ns;
 	uint32_t bounce_history;
@@ -310,8 +313,6 @@ struct nd_ndp_config {
 	uint64_t time_wait_ns;
 	uint64_t reset_wait_ns;
 	uint64_t keepalive_ns;
-	uint64_t congested_ns;
-	struct nd_paths_config score;
 	uint32_t paths;
 	uint32_t paths_max;
 	uint32_t path_sets_max;
@@ -325,7 +326,6 @@ struct nd_ndp_config {
 	uint32_t messages_max;
 	uint32_t connection_messages_max;
 	uint32_t receive_messages_max;
-	uint32_t control_max;
 };
 
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);

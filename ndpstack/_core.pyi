@@ -237,20 +237,23 @@ class nd_paths_config(Struct):
     avoid_max: int
 
 class nd_ndp_config(Struct):
-    link_bps: int
-    mss_bytes: int
     data_header_bytes: int
     control_bytes: int
+    control_max: int
     initial_window: int
     window_packets: int
-    pull_slack_ns: int
     futile_max: int
+    rto_min_ns: int
+    repull_ns: int
+    congested_ns: int
     ack_carries_pull: bool
     nack_carries_pull: bool
-    rto_min_ns: int
+    score: nd_paths_config
+    link_bps: int
+    mss_bytes: int
+    pull_slack_ns: int
     rto_initial_ns: int
     rto_max_ns: int
-    repull_ns: int
     solicit_ns: int
     give_up_ns: int
     bounce_history: int
@@ -258,8 +261,6 @@ class nd_ndp_config(Struct):
     time_wait_ns: int
     reset_wait_ns: int
     keepalive_ns: int
-    congested_ns: int
-    score: nd_paths_config
     paths: int
     paths_max: int
     path_sets_max: int
@@ -273,7 +274,6 @@ class nd_ndp_config(Struct):
     messages_max: int
     connection_messages_max: int
     receive_messages_max: int
-    control_max: int
 
 class nd_ndp_usage(Struct):
     connections: int

@@ -14,6 +14,7 @@ void nd_heap_init(struct nd_heap *heap, void *memory, uint32_t limit)
 	nd_assert(((uintptr_t)memory & 7) == 0);
 	heap->items = memory;
 	heap->position = (uint32_t *)(void *)(heap->items + limit);
+	heap->first = ND_NEVER;
 	heap->count = 0;
 	heap->limit = limit;
 	memset(heap->position, 0xff, (size_t)limit * sizeof(uint32_t));
@@ -76,6 +77,7 @@ void nd_heap_sift(struct nd_heap *heap, uint32_t id, uint64_t key)
 	} else if (key > heap->items[at].key) {
 		sift_down(heap, at, item);
 	}
+	heap->first = heap->items[0].key;
 }
 
 /* The last item, already off the count, goes to the hole. */
@@ -87,4 +89,5 @@ void nd_heap_refill(struct nd_heap *heap, uint32_t at)
 		sift_up(heap, at, last);
 	else
 		sift_down(heap, at, last);
+	heap->first = heap->items[0].key;
 }

@@ -16,6 +16,7 @@ struct nd_heap_item {
 };
 
 struct nd_heap {
+	uint64_t first; /* smallest key, ND_NEVER when empty: what is asked for most */
 	struct nd_heap_item *items;
 	uint32_t *position; /* id -> index in items, or ND_NONE */
 	uint32_t count;
@@ -45,9 +46,10 @@ static inline void nd_heap_set(struct nd_heap *heap, uint32_t id, uint64_t key)
 	if (at == ND_NONE && (!last || key > heap->items[(last - 1) / ND_HEAP_ARITY].key)) {
 		heap->items[last] = (struct nd_heap_item){ .key = key, .id = id };
 		heap->position[id] = last;
+		heap->first = nd_min_u64(heap->first, key);
 		heap->count++;
 	} else if (at == 0 && key <= heap->items[0].key) {
-		heap->items[0].key = key;
+		heap->items[0].key = heap->first = key;
 	} else {
 		nd_heap_sift(heap, id, key);
 	}
@@ -65,6 +67,8 @@ static inline void nd_heap_remove(struct nd_heap *heap, uint32_t id)
 	heap->position[id] = ND_NONE;
 	if (at != --heap->count)
 		nd_heap_refill(heap, at);
+	else if (at == 0)
+		heap->first = ND_NEVER;
 }
 
 static inline bool nd_heap_has(const struct nd_heap *heap, uint32_t id)
@@ -75,7 +79,7 @@ static inline bool nd_heap_has(const struct nd_heap *heap, uint32_t id)
 /* Smallest key, or ND_NEVER when empty. */
 static inline uint64_t nd_heap_key(const struct nd_heap *heap)
 {
-	return heap->count ? heap->items[0].key : ND_NEVER;
+	return heap->first;
 }
 
 /* Id of the smallest key, or ND_NONE when empty. */

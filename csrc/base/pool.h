@@ -12,9 +12,9 @@
 
 struct nd_pool {
 	uint8_t *items;
-	uint32_t *next;   /* free-list links, ND_POOL_USED while the item is out */
 	uint32_t stride;  /* bytes from one item to the next */
 	uint32_t limit;   /* number of items */
+	uint32_t *next;   /* free-list links, ND_POOL_USED while the item is out */
 	uint32_t free;    /* head of the free list, or ND_NONE */
 	uint32_t used;    /* items that are out */
 	uint32_t used_max;

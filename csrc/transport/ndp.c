@@ -17,15 +17,20 @@ static uint32_t slots(const struct nd_ndp_config *config)
 	return config->connections_max + config->time_wait_max;
 }
 
+static uint32_t cache_lines(size_t bytes)
+{
+	return (uint32_t)(bytes + 63) & ~63u;
+}
+
 static uint32_t connection_stride(const struct nd_ndp_config *config)
 {
-	return (uint32_t)sizeof(struct nd_ndp_connection) + config->window_packets / 8;
+	return cache_lines(offsetof(struct nd_ndp_connection, bitmap) + config->window_packets / 8);
 }
 
 static uint32_t window_stride(const struct nd_ndp_config *config)
 {
-	return config->window_packets * (uint32_t)sizeof(struct nd_ndp_sent) +
-	       config->window_packets / 8;
+	return cache_lines(config->window_packets * sizeof(struct nd_ndp_sent) +
+			   config->window_packets / 8);
 }
 
 static size_t take(size_t *at, size_t bytes)

@@ -19,28 +19,32 @@
 #define ND_NDP_MESSAGE_WINDOW 64
 
 struct nd_ndp_config {
-	/* The link and what a packet takes on it, framing included. */
-	uint64_t link_bps;          /* of the receiving link; spaces the pulls */
-	uint32_t mss_bytes;         /* message bytes in a full DATA packet */
+	/* What hardly any packet does not ask for, in one cache line: what packets take on the link,
+	 * framing included, windows, timers. */
 	uint32_t data_header_bytes; /* of a DATA packet beside its payload, and of its header */
 	uint32_t control_bytes;     /* of ACK, NACK, PULL and CLOSE */
+	uint32_t control_max;       /* ACK, NACK, PULL and CLOSE waiting for the NIC */
+	uint32_t initial_window;    /* packets sent without a pull (IW) */
+	uint32_t window_packets;    /* most packets between the oldest unacknowledged and the newest:
+				     * a power of two, 64..1024, no smaller than the peers' */
+	uint32_t futile_max;        /* arrivals that cannot be kept (trimmed, no memory) beyond those
+				     * that can, after which they earn a connection no pulls: what it
+				     * pulls goes down to what gets through */
+	nd_ns rto_min_ns;
+	nd_ns repull_ns;            /* a pull brought nothing: it is repeated; doubles */
+	nd_ns congested_ns;         /* own link busy for so long: DATA says FLAG_CONGESTED */
+	bool ack_carries_pull;      /* a pull that is due at once rides on the ACK (R-NTP-15) */
+	bool nack_carries_pull;     /* ... and on the NACK: retransmit now (R-NTP-16) */
+	struct nd_paths_config score;
 
-	/* Windows. */
-	uint32_t initial_window; /* packets sent without a pull (IW) */
-	uint32_t window_packets; /* most packets between the oldest unacknowledged and the newest:
-				  * a power of two, 64..1024, no smaller than the peers' */
+	/* The link. */
+	uint64_t link_bps;       /* of the receiving link; spaces the pulls */
+	uint32_t mss_bytes;      /* message bytes in a full DATA packet */
 	nd_ns pull_slack_ns;     /* a late pull may be made up for by this much */
-	uint32_t futile_max;     /* arrivals that cannot be kept (trimmed, no memory) beyond those
-				  * that can, after which they earn a connection no pulls: what it
-				  * pulls goes down to what gets through */
-	bool ack_carries_pull;   /* a pull that is due at once rides on the ACK (R-NTP-15) */
-	bool nack_carries_pull;  /* ... and on the NACK: retransmit now (R-NTP-16) */
 
 	/* Loss and return to sender. */
-	nd_ns rto_min_ns;
 	nd_ns rto_initial_ns;        /* before a round trip to the peer has been measured */
 	nd_ns rto_max_ns;
-	nd_ns repull_ns;             /* a pull brought nothing: it is repeated; doubles */
 	nd_ns solicit_ns;            /* packets wait for a pull that does not come: ask for it */
 	nd_ns give_up_ns;            /* no sign of the peer while waiting for it: it is gone */
 	uint32_t bounce_history;     /* feedbacks that R-RTS-02 looks at, 1..32 */
@@ -51,10 +55,8 @@ struct nd_ndp_config {
 			      * rto_max_ns, or a peer whose last ACK was lost finds nobody */
 	nd_ns reset_wait_ns; /* ... one whose peer may not know of its end */
 	nd_ns keepalive_ns;  /* an idle connection is tried this often, 0 = never */
-	nd_ns congested_ns;  /* own link busy for so long: DATA says FLAG_CONGESTED */
 
 	/* Paths. */
-	struct nd_paths_config score;
 	uint32_t paths;         /* of a peer that nobody told more about: ids 0..paths-1 */
 	uint32_t paths_max;     /* of one peer */
 	uint32_t path_sets_max; /* peers that data is sent to, or paths are given for */
@@ -70,8 +72,8 @@ struct nd_ndp_config {
 	uint32_t messages_max;            /* being sent, 1..65535 */
 	uint32_t connection_messages_max; /* ... on one connection */
 	uint32_t receive_messages_max;    /* arriving or unreleased */
-	uint32_t control_max;             /* ACK, NACK, PULL and CLOSE waiting for the NIC */
 };
+_Static_assert(offsetof(struct nd_ndp_config, score) + 4 <= 64, "so much of it is asked for");
 
 /* For a link of this speed and IP MTU (IPv4, Ethernet framing counted). */
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);

@@ -53,7 +53,7 @@ static const char *audit_window(const struct nd_ndp *ndp,
 static const char *audit_receiving(const struct nd_ndp *ndp,
 				   const struct nd_ndp_connection *connection)
 {
-	const uint64_t *bitmap = (const uint64_t *)(connection + 1);
+	const uint64_t *bitmap = connection->bitmap;
 	uint32_t set = 0;
 
 	for (uint32_t i = 0; i < ndp->config.window_packets / 64; i++)

@@ -36,7 +36,7 @@ static uint32_t next_generation(struct nd_ndp *ndp)
 
 static void init_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	memset(connection, 0, sizeof(*connection) + ndp->config.window_packets / 8);
+	memset(connection, 0, ndp->connections.stride);
 	connection->generation = next_generation(ndp);
 	connection->window = ND_NONE;
 	connection->fin = connection->peer_fin = ND_NONE;

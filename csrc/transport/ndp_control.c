@@ -157,5 +157,9 @@ bool nd_ndp_control_transmit(struct nd_ndp *ndp, struct nd_packet *packet, nd_ns
 {
 	if (nd_pull_is_due(&ndp->pull, now))
 		return pace_and_take(ndp, packet, now);
-	return ndp->control_head != ndp->control_tail && take(ndp, packet);
+	if (ndp->control_head != ndp->control_tail)
+		return take(ndp, packet);
+	/* Begins anew: a few entries that are used all the time stay in the cache. */
+	ndp->control_head = ndp->control_tail = 0;
+	return false;
 }

@@ -123,8 +123,32 @@ struct nd_ndp_listener {
 /* Which list a connection is in. */
 enum nd_ndp_list { ND_NDP_UNLISTED = 0, ND_NDP_READY, ND_NDP_STARVED };
 
+/* A packet touches the first line and the second or the last: the bitmap follows that. */
 struct nd_ndp_connection {
+	/* Identity and times: what every packet touches. */
+	_Alignas(64)
+	nd_ns timer;         /* armed for, ND_NEVER when not */
+	nd_ns alive;         /* last sign of the peer, or when we began to wait for it */
+	nd_ns progress;      /* last answer or pull that was new, or packet that asked for one */
+	uint64_t backlog;    /* bytes not yet given a sequence */
+	uint32_t slot;       /* its own, so that no pointer need be divided to know it */
+	uint32_t peer;       /* index */
+	uint32_t address;    /* ... and its handle */
+	uint32_t id;         /* on the wire */
+	uint16_t flow;       /* hash for the network, in every packet */
+	uint16_t port;       /* service */
+	uint16_t own_mss;    /* our full payload: the peer counts on all being of one size */
+	uint8_t state;       /* enum nd_ndp_state */
+	uint8_t priority;
+	uint8_t list;        /* enum nd_ndp_list */
+	bool accepted;       /* by us: our packets carry FLAG_REPLY */
+	bool heard;          /* the peer has state: no SYN on retransmissions */
+	bool blocked;        /* waits for receive memory */
+	uint8_t backoff;     /* time-outs in a row without any feedback */
+	uint8_t repulls;     /* in a row */
+
 	/* Sending: what every ACK, NACK and PULL touches. */
+	_Alignas(64)
 	uint32_t base;       /* oldest sequence not acknowledged */
 	uint32_t next;       /* first sequence not sent */
 	uint32_t window;     /* its ring of nd_ndp_sent, or ND_NONE */
@@ -139,27 +163,45 @@ struct nd_ndp_connection {
 			      * answer has not */
 	uint32_t history;    /* last feedbacks, newest in bit 0, ACK = 1 */
 	uint8_t history_count;
-	uint8_t backoff;     /* time-outs in a row without any feedback */
-	uint8_t state;       /* enum nd_ndp_state */
-	uint8_t priority;
-	bool accepted;       /* by us: our packets carry FLAG_REPLY */
-	bool heard;          /* the peer has state: no SYN on retransmissions */
 	bool empty_due;      /* an empty packet is to be sent: FIN or keepalive */
 	bool fin_asked;      /* FIN follows the last message */
 	bool solicit_due;    /* a header is to be sent in place of a packet */
-	uint8_t list;        /* enum nd_ndp_list */
-	bool blocked;        /* waits for receive memory */
 	uint32_t train;      /* first sequence of the train under way */
 	uint32_t syn_end;    /* sequences below belong to the first window */
 	uint32_t fin;        /* own FIN's sequence, ND_NONE before it is sent */
-	uint32_t messages_head, messages_tail; /* not fully acknowledged */
+	uint32_t messages_head; /* not fully acknowledged */
 	uint32_t sending;    /* message whose packets are next, or ND_NONE */
+	uint32_t list_next;
+
+	/* What few packets touch. */
+	_Alignas(64)
+	uint32_t list_prev;
+	uint32_t messages_tail;
 	uint32_t message_count;
-	uint64_t backlog;    /* bytes not yet given a sequence */
+	uint32_t delivered;    /* list of messages not yet released */
 	uint64_t number_next; /* of the next message submitted */
-	uint32_t list_next, list_prev;
+	uint32_t withheld;     /* pulls that wait for memory ... */
+	uint32_t withheld_bytes; /* ... and what they would release */
+	uint32_t blocked_next, blocked_prev;
+	uint64_t blocked_number; /* lowest message that waits, ... */
+	uint32_t blocked_bytes;  /* ... and its length */
+	uint32_t generation;
+	uint32_t listener;   /* index, ND_NONE when we connected */
+	uint16_t app;
+	uint64_t cookie;
+	nd_ns linger;        /* CLOSE's deadline; in time-wait: its end */
+	nd_ns message_deadline; /* no message's is earlier */
+	uint64_t numbers_done; /* bit i: message number_base + i is released or abandoned */
+	uint64_t numbers_open; /* ... has a record: it arrives or is not released */
+	uint8_t reason;      /* enum nd_ndp_close_reason, answered in RESET_WAIT */
+	uint8_t end_state;   /* state that it ended in */
+	bool accept_event;   /* queued */
+	bool close_event;    /* queued */
+	int32_t error;
+	uint32_t accept_next, close_next; /* next event */
 
 	/* Receiving: what every DATA touches. */
+	_Alignas(64)
 	uint32_t arrived;      /* all sequences below have arrived */
 	uint32_t high;         /* one above the highest sequence seen */
 	uint32_t beyond;       /* sequences above arrived that have arrived */
@@ -168,51 +210,18 @@ struct nd_ndp_connection {
 	uint32_t peer_fin;     /* peer's FIN's sequence, ND_NONE before it is seen */
 	uint32_t mss;          /* peer's full payload, 0 before it is known */
 	uint32_t incoming;     /* list of arriving messages */
-	uint32_t delivered;    /* list of messages not yet released */
-	uint32_t withheld;     /* pulls that wait for memory ... */
-	uint32_t withheld_bytes; /* ... and what they would release */
+	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
+	nd_ns active;          /* last arrival (not futile) or pull of the receiving direction */
 	uint16_t futile;       /* arrivals that could not be kept less those that were; 0 at
 				* least, futile_max + 1 at most */
 	uint16_t put_off;      /* pulls not sent because of that */
-	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
-	uint64_t numbers_done; /* bit i: message number_base + i is */
-	uint64_t numbers_open; /* ... has a record: it arrives or is not released */
-	uint32_t blocked_next, blocked_prev;
-	uint64_t blocked_number; /* lowest message that waits, ... */
-	uint32_t blocked_bytes;  /* ... and its length */
-
-	/* Identity. */
-	uint32_t generation;
-	uint32_t slot;       /* its own, so that no pointer need be divided to know it */
-	uint32_t peer;       /* index */
-	uint32_t address;    /* ... and its handle */
-	uint32_t id;         /* on the wire */
-	uint32_t listener;   /* index, ND_NONE when we connected */
-	uint16_t port;       /* service */
-	uint16_t app;
-	uint16_t flow;       /* hash for the network, in every packet */
-	uint64_t cookie;
-
-	/* Times. */
-	nd_ns timer;         /* armed for, ND_NEVER when not */
-	nd_ns alive;         /* last sign of the peer, or when we began to wait for it */
-	nd_ns progress;      /* last answer or pull that was new, or packet that asked for one */
-	nd_ns active;        /* last arrival (not futile) or pull of the receiving direction */
-	nd_ns linger;        /* CLOSE's deadline; in time-wait: its end */
-	nd_ns message_deadline; /* no message's is earlier */
-	uint8_t repulls;     /* in a row */
-
-	/* End. */
-	uint8_t reason;      /* enum nd_ndp_close_reason, answered in RESET_WAIT */
-	uint8_t end_state;   /* state that it ended in */
-	bool accept_event;   /* queued */
-	bool close_event;    /* queued */
-	uint16_t own_mss;    /* our full payload: the peer counts on all being of one size */
-	int32_t error;
-	uint32_t accept_next, close_next; /* next event */
-	/* Followed by the bitmap of sequences that have arrived, window_packets bits. */
+	uint64_t bitmap[];     /* of sequences that have arrived, window_packets bits */
 };
-_Static_assert(sizeof(struct nd_ndp_connection) + 1024 / 8 <= 512, "idle connections are small");
+_Static_assert(offsetof(struct nd_ndp_connection, bitmap) + 1024 / 8 <= 512,
+	       "idle connections are small");
+_Static_assert(offsetof(struct nd_ndp_connection, list_prev) == 128 &&
+	       offsetof(struct nd_ndp_connection, bitmap) % 64 == 56,
+	       "DATA touches two lines, the bitmap of a window of 64 included");
 
 /* ---- control packets waiting for the NIC ---- */
 
@@ -239,32 +248,44 @@ struct nd_ndp_found {
 /* What every packet touches comes first, what hardly any does last: a simulated host's endpoint is
  * never in the cache when its packet comes, and each line of it is waited for. */
 struct nd_ndp {
+	_Alignas(64)
 	nd_ns clock;           /* latest time that the driver told */
 	nd_ns busy_since;      /* the ready lists have not been empty since, ND_NEVER when they are */
+	struct nd_heap timers; /* by connection slot */
+	uint32_t control_head, control_tail; /* free running while there is something between */
+
+	_Alignas(64)
+	struct nd_pull pull;
+
+	_Alignas(64)
+	struct nd_ndp_found found[2]; /* the last one that we opened, and that we accepted */
 	struct nd_ndp_control *control; /* ring */
 	uint32_t control_mask;
-	uint32_t control_head, control_tail; /* free running */
 	uint32_t control_walk; /* through the paths to hosts that we have no list of paths to */
 	uint32_t event_head, event_tail; /* tagged */
 	uint32_t events;      /* queued */
-	uint32_t self;
-	struct nd_ndp_found found[2]; /* the last one that we opened, and that we accepted */
-	struct nd_pool connections;
-	struct nd_heap timers; /* by connection slot */
-	struct nd_pull pull;
 	uint32_t ready_levels; /* bit set: list is not empty */
-	bool has_rx;
-	uint32_t ready_head[ND_NDP_PRIORITIES], ready_tail[ND_NDP_PRIORITIES];
+
+	_Alignas(64)
+	struct nd_pool connections;
+	struct nd_pool peers;
+	struct nd_pool path_sets;
 	struct nd_pool windows;
 	struct nd_pool messages;
 	struct nd_pool incoming;
-	struct nd_pool peers;
-	struct nd_pool path_sets;
-	struct nd_rng rng;
-	struct nd_map connection_map;
+	uint32_t self;
+	bool has_rx;
+
+	_Alignas(64)
+	uint32_t ready_head[ND_NDP_PRIORITIES];
+	uint32_t ready_tail[ND_NDP_PRIORITIES];
+
+	_Alignas(64)
 	struct nd_ndp_config config;
 	struct nd_ndp_counters counters;
 
+	struct nd_rng rng;
+	struct nd_map connection_map;
 	uint32_t starved_head, starved_tail;
 	struct nd_map peer_map;
 	uint32_t peer_oldest, peer_newest; /* without users */
@@ -314,11 +335,6 @@ static inline uint64_t *nd_ndp_waiting(const struct nd_ndp *ndp,
 	struct nd_ndp_sent *ring = nd_pool_at(&ndp->windows, connection->window);
 
 	return (uint64_t *)(ring + ndp->config.window_packets);
-}
-
-static inline uint64_t *nd_ndp_bitmap(struct nd_ndp_connection *connection)
-{
-	return (uint64_t *)(connection + 1);
 }
 
 static inline uint32_t nd_ndp_stamp(nd_ns now)

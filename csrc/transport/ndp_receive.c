@@ -12,14 +12,14 @@ static bool has_arrived(const struct nd_ndp *ndp, struct nd_ndp_connection *conn
 	uint32_t bit = sequence & (ndp->config.window_packets - 1);
 
 	return (int32_t)(sequence - connection->arrived) < 0 ||
-	       (nd_ndp_bitmap(connection)[bit / 64] >> (bit % 64) & 1);
+	       (connection->bitmap[bit / 64] >> (bit % 64) & 1);
 }
 
 static bool take_bit(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		     uint32_t sequence)
 {
 	uint32_t bit = sequence & (ndp->config.window_packets - 1);
-	uint64_t *word = &nd_ndp_bitmap(connection)[bit / 64];
+	uint64_t *word = &connection->bitmap[bit / 64];
 	uint64_t mask = UINT64_C(1) << (bit % 64);
 	bool set = (*word & mask) != 0;
 
@@ -33,7 +33,7 @@ static void mark_arrived(const struct nd_ndp *ndp, struct nd_ndp_connection *con
 	uint32_t bit = sequence & (ndp->config.window_packets - 1);
 
 	if (sequence != connection->arrived) {
-		nd_ndp_bitmap(connection)[bit / 64] |= UINT64_C(1) << (bit % 64);
+		connection->bitmap[bit / 64] |= UINT64_C(1) << (bit % 64);
 		connection->beyond++;
 		return;
 	}

@@ -36,24 +36,26 @@ struct nd_pull_group {
 	uint32_t level;
 };
 
+/* What every packet touches is one cache line, and comes first. */
 struct nd_pull {
+	nd_ns due;          /* the next pull may go at this time */
+	uint64_t remainder; /* ... and this many 1/link_bps ns later */
+	uint32_t levels; /* bit set: the level has pulls */
+	uint32_t total;  /* pulls queued */
 	struct nd_pull_flow *flows;
 	struct nd_pull_group *groups;
+	nd_ns cost_ns;           /* the last pull's time on the link, ... */
+	uint64_t cost_remainder; /* the rest of it, */
+	uint32_t cost_bytes;     /* and what it was charged */
+	uint32_t group_free;
+	uint32_t heads[ND_PULL_LEVELS]; /* group to serve next, or ND_NONE */
+	uint64_t link_bps;
+	nd_ns slack;
 	uint32_t *peer_groups; /* first group of each peer, or ND_NONE */
 	uint32_t flows_max;
 	uint32_t peers_max;
-	uint32_t group_free;
-	uint32_t heads[ND_PULL_LEVELS]; /* group to serve next, or ND_NONE */
-	uint32_t levels; /* bit set: the level has pulls */
-	uint32_t total;  /* pulls queued */
-	uint64_t link_bps;
-	nd_ns slack;
-	nd_ns due;          /* the next pull may go at this time */
-	uint64_t remainder; /* ... and this many 1/link_bps ns later */
-	uint32_t cost_bytes;     /* the last pull's ... */
-	nd_ns cost_ns;           /* ... time on the link, */
-	uint64_t cost_remainder; /* and the rest of it */
 };
+_Static_assert(offsetof(struct nd_pull, heads) == 64, "one cache line and what it points to");
 
 /* Bytes of 64-byte aligned memory that init needs. */
 size_t nd_pull_bytes(uint32_t flows_max, uint32_t peers_max);
