@@ -14,6 +14,13 @@ static inline struct nd_packet *nd_queue_packet(const struct nd_queue *queue, ui
 	return nd_pool_at(queue->pool, index);
 }
 
+/* Fetches a packet into the cache; ND_NONE: nothing. */
+static inline void nd_queue_fetch(const struct nd_queue *queue, uint32_t index)
+{
+	if (index != ND_NONE)
+		__builtin_prefetch(nd_queue_packet(queue, index), 1);
+}
+
 static inline bool nd_queue_is_blocked(const struct nd_queue *queue, uint32_t class)
 {
 	return (queue->blocked >> class) & 1;

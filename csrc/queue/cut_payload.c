@@ -68,7 +68,7 @@ const struct nd_queue_ops nd_cut_payload_ops = {
 	.init = cut_payload_init,
 	.enqueue = cut_payload_enqueue,
 	.dequeue = nd_single_dequeue,
-	.peek = nd_single_peek,
+	.foresee = nd_single_foresee,
 	.depth = nd_single_depth,
 	.audit = cut_payload_audit,
 };

@@ -49,7 +49,7 @@ const struct nd_queue_ops nd_droptail_ops = {
 	.init = droptail_init,
 	.enqueue = droptail_enqueue,
 	.dequeue = nd_single_dequeue,
-	.peek = nd_single_peek,
+	.foresee = nd_single_foresee,
 	.depth = nd_single_depth,
 	.audit = droptail_audit,
 };

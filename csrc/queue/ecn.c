@@ -68,7 +68,7 @@ const struct nd_queue_ops nd_ecn_ops = {
 	.init = ecn_init,
 	.enqueue = ecn_enqueue,
 	.dequeue = nd_single_dequeue,
-	.peek = nd_single_peek,
+	.foresee = nd_single_foresee,
 	.depth = nd_single_depth,
 	.audit = ecn_audit,
 };

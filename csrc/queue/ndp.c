@@ -288,9 +288,11 @@ static uint32_t headers_pop(struct ndp_queue *self)
 	return index;
 }
 
-static uint32_t ndp_peek(const struct nd_queue *queue)
+static void ndp_foresee(const struct nd_queue *queue)
 {
-	return queue->packets ? likely_next((const struct ndp_queue *)queue) : ND_NONE;
+	const struct ndp_queue *self = (const struct ndp_queue *)queue;
+
+	nd_queue_fetch(queue, likely_next(self));
 }
 
 static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)
@@ -383,7 +385,7 @@ const struct nd_queue_ops nd_ndp_queue_ops = {
 	.init = ndp_init,
 	.enqueue = ndp_enqueue,
 	.dequeue = ndp_dequeue,
-	.peek = ndp_peek,
+	.foresee = ndp_foresee,
 	.depth = ndp_depth,
 	.audit = ndp_audit,
 };

@@ -100,9 +100,9 @@ struct nd_queue_ops {
 				   struct nd_shed *shed);
 	/* Index of the packet to send now, or ND_NONE when empty or blocked. */
 	uint32_t (*dequeue)(struct nd_queue *queue, nd_ns now);
-	/* Index of the packet that dequeue is likely to return next, or ND_NONE: a hint of what to
-	 * fetch into the cache. NULL where that is not cheap to tell. */
-	uint32_t (*peek)(const struct nd_queue *queue);
+	/* Fetches the packets into the cache that dequeue is likely to return next. NULL where that
+	 * is not cheap to tell. */
+	void (*foresee)(const struct nd_queue *queue);
 	struct nd_queue_depth (*depth)(const struct nd_queue *queue, uint32_t class);
 	/* Adds what it holds to the tally; NULL or what is wrong with lists and limits. */
 	const char *(*audit)(const struct nd_queue *queue, struct nd_queue_tally *tally);

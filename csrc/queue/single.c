@@ -57,9 +57,9 @@ uint32_t nd_single_dequeue(struct nd_queue *queue, nd_ns now)
 	return index;
 }
 
-uint32_t nd_single_peek(const struct nd_queue *queue)
+void nd_single_foresee(const struct nd_queue *queue)
 {
-	return ((const struct nd_single *)queue)->fifo.head;
+	nd_queue_fetch(queue, ((const struct nd_single *)queue)->fifo.head);
 }
 
 struct nd_queue_depth nd_single_depth(const struct nd_queue *queue, uint32_t class)

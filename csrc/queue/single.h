@@ -25,7 +25,7 @@ void nd_single_init(struct nd_single *single, const struct nd_queue *queue, cons
 bool nd_single_push(struct nd_single *single, uint32_t index, const struct nd_limit *limit);
 
 uint32_t nd_single_dequeue(struct nd_queue *queue, nd_ns now);
-uint32_t nd_single_peek(const struct nd_queue *queue);
+void nd_single_foresee(const struct nd_queue *queue);
 struct nd_queue_depth nd_single_depth(const struct nd_queue *queue, uint32_t class);
 const char *nd_single_audit(const struct nd_queue *queue, const struct nd_limit *limit,
 			    struct nd_queue_tally *tally);

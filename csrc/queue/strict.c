@@ -140,16 +140,17 @@ static uint32_t strict_dequeue(struct nd_queue *queue, nd_ns now)
 	return index;
 }
 
-static uint32_t strict_peek(const struct nd_queue *queue)
+static void strict_foresee(const struct nd_queue *queue)
 {
 	const struct strict *self = (const struct strict *)queue;
 	uint32_t strict = self->ready & ~self->weighted;
+	uint32_t level = self->turn;
 
 	if (!self->ready)
-		return ND_NONE;
-	if (!strict && self->ready >> self->turn & 1)
-		return self->levels[self->turn].head;
-	return self->levels[nd_top_bit_u32(strict ? strict : self->ready)].head;
+		return;
+	if (strict || !(self->ready >> level & 1))
+		level = nd_top_bit_u32(strict ? strict : self->ready);
+	nd_queue_fetch(queue, self->levels[level].head);
 }
 
 static struct nd_queue_depth strict_depth(const struct nd_queue *queue, uint32_t class)
@@ -192,7 +193,7 @@ const struct nd_queue_ops nd_strict_ops = {
 	.init = strict_init,
 	.enqueue = strict_enqueue,
 	.dequeue = strict_dequeue,
-	.peek = strict_peek,
+	.foresee = strict_foresee,
 	.depth = strict_depth,
 	.audit = strict_audit,
 };

@@ -358,6 +358,19 @@ static uint64_t next_slot(struct nd_agenda *agenda, nd_ps until)
 	return slot;
 }
 
+/* The slot that is likely to be next was written to some time ago. */
+static void fetch_coming(const struct nd_agenda *agenda)
+{
+	uint64_t slot = first_slot(agenda);
+	const struct nd_agenda_event *entries;
+
+	if (slot == ND_NEVER)
+		return;
+	entries = &agenda->entries[agenda->slots[slot & SLOT_MASK].first * ND_AGENDA_CHUNK];
+	for (uint32_t i = 0; i < ND_AGENDA_CHUNK; i += 64 / sizeof(*entries))
+		__builtin_prefetch(&entries[i]);
+}
+
 bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until)
 {
 	pack(agenda);
@@ -372,6 +385,7 @@ bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until)
 		agenda->waiting -= count;
 		sort(agenda, slot, count);
 	}
+	fetch_coming(agenda);
 	return agenda->count != 0;
 }
 

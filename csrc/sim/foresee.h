@@ -25,7 +25,7 @@
 #define ND_AHEAD_LAST 7
 
 /* Cache lines of an endpoint that most packets touch: the beginning. */
-#define ND_ENDPOINT_LINES 16
+#define ND_ENDPOINT_LINES 10
 
 /* Compilers take a function that only fetches for one without effect and drop its calls. */
 #define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -45,11 +45,11 @@ ND_ALWAYS_INLINE void nd_fetch_4(const uint8_t *memory)
 
 ND_ALWAYS_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
 {
-	_Static_assert(ND_ENDPOINT_LINES == 16, "four times four");
+	_Static_assert(ND_ENDPOINT_LINES == 10, "twice four and two");
 	nd_fetch_4(endpoint);
 	nd_fetch_4(endpoint + 256);
-	nd_fetch_4(endpoint + 512);
-	nd_fetch_4(endpoint + 768);
+	nd_fetch(endpoint + 512);
+	nd_fetch(endpoint + 576);
 }
 
 /* A port and its discipline. */
@@ -65,17 +65,16 @@ ND_ALWAYS_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_a
 {
 	uint32_t place = event->what & ND_WORK_MASK, hint = event->hint;
 	const uint8_t *host = (const uint8_t *)sim->hosts + (size_t)hint * sizeof(struct nd_host);
-	const uint8_t *port = sim->ports + hint * sim->port_bytes;
+	const uint8_t *port = sim->ports + hint * sim->port_bytes; /* a host's NIC */
+	const uint8_t *queue = port + sizeof(struct nd_sim_port);
 	bool is_host = hint < sim->topology.hosts;
 
 	nd_fetch(nd_sim_packet(sim, event->arg));
 	nd_fetch(&sim->pool.next[event->arg]);
 	nd_fetch_port(sim->ports + place * sim->port_bytes);
-	nd_fetch(is_host ? host : port);
-	port += sizeof(struct nd_sim_port);
-	host += 64;
-	nd_fetch(is_host ? host : port);
-	nd_fetch((is_host ? host : port) + 64);
+	nd_fetch(port);
+	nd_fetch(is_host ? host : queue);
+	nd_fetch(is_host ? host + 128 : queue + 64);
 	if (is_host)
 		nd_fetch_endpoint(nd_sim_first_endpoint(sim, hint));
 }
@@ -85,20 +84,22 @@ ND_ALWAYS_INLINE void nd_foresee_host(const struct nd_sim *sim,
 				      const struct nd_agenda_event *event, enum nd_foresee step)
 {
 	bool arrives = event->what >> ND_WORK_SHIFT == ND_WORK_ARRIVE;
+	const struct nd_packet *packet = arrives ? nd_sim_packet(sim, event->arg) : NULL;
 
-	if (event->hint < sim->topology.hosts && sim->foresee)
-		sim->foresee(nd_sim_first_endpoint(sim, event->hint),
-			     arrives ? nd_sim_packet(sim, event->arg) : NULL, step);
+	if (event->hint >= sim->topology.hosts || !sim->foresee)
+		return;
+	sim->foresee(nd_sim_first_endpoint(sim, event->hint), packet, step);
+	if (packet && nd_sim_packet_tag(packet))
+		nd_fetch(&sim->rows[nd_sim_tag_flow(nd_sim_packet_tag(packet))]);
 }
 
 /* What the port sends next. */
 ND_ALWAYS_INLINE void nd_foresee_queue(const struct nd_sim *sim, uint32_t number)
 {
 	const struct nd_queue *queue = nd_sim_queue(nd_sim_port(sim, number));
-	uint32_t index = queue->packets && queue->ops->peek ? queue->ops->peek(queue) : ND_NONE;
 
-	if (index != ND_NONE)
-		nd_fetch(nd_sim_packet(sim, index));
+	if (queue->packets && queue->ops->foresee)
+		queue->ops->foresee(queue);
 }
 
 ND_ALWAYS_INLINE void nd_foresee_near(const struct nd_sim *sim,
