@@ -18,7 +18,7 @@ static inline struct nd_packet *nd_queue_packet(const struct nd_queue *queue, ui
 static inline void nd_queue_fetch(const struct nd_queue *queue, uint32_t index)
 {
 	if (index != ND_NONE)
-		__builtin_prefetch(nd_queue_packet(queue, index), 1);
+		nd_fetch(nd_queue_packet(queue, index));
 }
 
 static inline bool nd_queue_is_blocked(const struct nd_queue *queue, uint32_t class)

@@ -284,7 +284,7 @@ static uint32_t headers_pop(struct ndp_queue *self)
 
 	nd_queue_let_go(&self->queue, self->config->shared, nd_queue_packet(&self->queue, index));
 	/* Headers leave in trains: what comes next should be here when it is asked for. */
-	__builtin_prefetch(nd_queue_packet(&self->queue, likely_next(self)), 1);
+	nd_fetch(nd_queue_packet(&self->queue, likely_next(self)));
 	return index;
 }
 

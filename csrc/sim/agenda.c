@@ -368,7 +368,7 @@ static void fetch_coming(const struct nd_agenda *agenda)
 		return;
 	entries = &agenda->entries[agenda->slots[slot & SLOT_MASK].first * ND_AGENDA_CHUNK];
 	for (uint32_t i = 0; i < ND_AGENDA_CHUNK; i += 64 / sizeof(*entries))
-		__builtin_prefetch(&entries[i]);
+		nd_fetch(&entries[i]);
 }
 
 bool nd_agenda_refill(struct nd_agenda *agenda, nd_ps until)

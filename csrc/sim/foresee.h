@@ -27,15 +27,7 @@
 /* Cache lines of an endpoint that most packets touch: the beginning. */
 #define ND_ENDPOINT_LINES 10
 
-/* Compilers take a function that only fetches for one without effect and drop its calls. */
-#define ND_ALWAYS_INLINE static inline __attribute__((always_inline))
-
-ND_ALWAYS_INLINE void nd_fetch(const void *memory)
-{
-	__builtin_prefetch(memory, 1);
-}
-
-ND_ALWAYS_INLINE void nd_fetch_4(const uint8_t *memory)
+ND_INLINE void nd_fetch_4(const uint8_t *memory)
 {
 	nd_fetch(memory);
 	nd_fetch(memory + 64);
@@ -43,7 +35,7 @@ ND_ALWAYS_INLINE void nd_fetch_4(const uint8_t *memory)
 	nd_fetch(memory + 192);
 }
 
-ND_ALWAYS_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
+ND_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
 {
 	_Static_assert(ND_ENDPOINT_LINES == 10, "twice four and two");
 	nd_fetch_4(endpoint);
@@ -53,7 +45,7 @@ ND_ALWAYS_INLINE void nd_fetch_endpoint(const uint8_t *endpoint)
 }
 
 /* A port and its discipline. */
-ND_ALWAYS_INLINE void nd_fetch_port(const uint8_t *port)
+ND_INLINE void nd_fetch_port(const uint8_t *port)
 {
 	nd_fetch(port);
 	nd_fetch(port + sizeof(struct nd_sim_port));
@@ -61,7 +53,7 @@ ND_ALWAYS_INLINE void nd_fetch_port(const uint8_t *port)
 }
 
 /* For kinds that have no packet or port these are others' addresses: harmless. */
-ND_ALWAYS_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_agenda_event *event)
+ND_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_agenda_event *event)
 {
 	uint32_t place = event->what & ND_WORK_MASK, hint = event->hint;
 	const uint8_t *host = (const uint8_t *)sim->hosts + (size_t)hint * sizeof(struct nd_host);
@@ -80,7 +72,7 @@ ND_ALWAYS_INLINE void nd_foresee_far(const struct nd_sim *sim, const struct nd_a
 }
 
 /* What the endpoint of the host that the event goes to is going to touch. */
-ND_ALWAYS_INLINE void nd_foresee_host(const struct nd_sim *sim,
+ND_INLINE void nd_foresee_host(const struct nd_sim *sim,
 				      const struct nd_agenda_event *event, enum nd_foresee step)
 {
 	bool arrives = event->what >> ND_WORK_SHIFT == ND_WORK_ARRIVE;
@@ -94,7 +86,7 @@ ND_ALWAYS_INLINE void nd_foresee_host(const struct nd_sim *sim,
 }
 
 /* What the port sends next. */
-ND_ALWAYS_INLINE void nd_foresee_queue(const struct nd_sim *sim, uint32_t number)
+ND_INLINE void nd_foresee_queue(const struct nd_sim *sim, uint32_t number)
 {
 	const struct nd_queue *queue = nd_sim_queue(nd_sim_port(sim, number));
 
@@ -102,7 +94,7 @@ ND_ALWAYS_INLINE void nd_foresee_queue(const struct nd_sim *sim, uint32_t number
 		queue->ops->foresee(queue);
 }
 
-ND_ALWAYS_INLINE void nd_foresee_near(const struct nd_sim *sim,
+ND_INLINE void nd_foresee_near(const struct nd_sim *sim,
 				      const struct nd_agenda_event *event)
 {
 	uint32_t hint = event->hint;
@@ -116,7 +108,7 @@ ND_ALWAYS_INLINE void nd_foresee_near(const struct nd_sim *sim,
 }
 
 /* An event was taken and is about to be served. */
-ND_ALWAYS_INLINE void nd_sim_foresee(const struct nd_sim *sim)
+ND_INLINE void nd_sim_foresee(const struct nd_sim *sim)
 {
 	const struct nd_agenda *agenda = &sim->agenda;
 	const struct nd_agenda_event *next = &agenda->run[agenda->at];

@@ -7,15 +7,10 @@
 #include "transport/ndp_internal.h"
 #include "transport/paths.h"
 
-static inline void fetch(const void *memory)
-{
-	__builtin_prefetch(memory, 1);
-}
-
 static inline void fetch_item(const struct nd_pool *pool, uint32_t index)
 {
 	if (index != ND_NONE)
-		fetch(nd_pool_at(pool, index));
+		nd_fetch(nd_pool_at(pool, index));
 }
 
 /* Connection of the packet, which may be unknown. */
@@ -39,14 +34,14 @@ static uint32_t slot_to_send(const struct nd_ndp *ndp)
 
 static void fetch_sender(const struct nd_ndp_connection *connection)
 {
-	fetch(connection);
-	fetch(&connection->base);
+	nd_fetch(connection);
+	nd_fetch(&connection->base);
 }
 
 static void fetch_receiver(const struct nd_ndp_connection *connection)
 {
-	fetch(connection);
-	fetch(&connection->arrived);
+	nd_fetch(connection);
+	nd_fetch(&connection->arrived);
 }
 
 /* The pull that is next, of the flow that pulls most likely. */
@@ -55,9 +50,9 @@ static void fetch_pull(const struct nd_ndp *ndp, uint32_t slot)
 	const struct nd_pull *pull = &ndp->pull;
 
 	if (slot != ND_NONE)
-		fetch(&pull->flows[slot]);
+		nd_fetch(&pull->flows[slot]);
 	if (pull->levels)
-		fetch(&pull->groups[pull->heads[nd_top_bit_u32(pull->levels)]]);
+		nd_fetch(&pull->groups[pull->heads[nd_top_bit_u32(pull->levels)]]);
 }
 
 static void fetch_paths(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
@@ -67,8 +62,8 @@ static void fetch_paths(const struct nd_ndp *ndp, const struct nd_ndp_connection
 
 	if (paths == ND_NONE)
 		return;
-	fetch(set);
-	fetch(set + 64);
+	nd_fetch(set);
+	nd_fetch(set + 64);
 }
 
 /* What was sent in a packet that is acknowledged, or is going to be in the next one. */
@@ -76,7 +71,7 @@ static void fetch_sent(const struct nd_ndp *ndp, const struct nd_ndp_connection 
 		       uint32_t sequence)
 {
 	if (connection->window != ND_NONE)
-		fetch(nd_ndp_sent_at(ndp, connection, sequence));
+		nd_fetch(nd_ndp_sent_at(ndp, connection, sequence));
 	fetch_item(&ndp->messages, connection->messages_head);
 }
 
@@ -86,7 +81,7 @@ static void foresee_own(const struct nd_ndp *ndp, enum nd_foresee step)
 	uint32_t sends = slot_to_send(ndp), pulls = ndp->found[1].slot;
 
 	if (step == ND_FORESEE_FIRST) {
-		fetch(&ndp->control[ndp->control_head & ndp->control_mask]);
+		nd_fetch(&ndp->control[ndp->control_head & ndp->control_mask]);
 		if (sends != ND_NONE)
 			fetch_sender(nd_ndp_connection_at(ndp, sends));
 		if (pulls != ND_NONE)
@@ -133,8 +128,8 @@ void nd_ndp_foresee(const void *endpoint, const struct nd_packet *packet, enum n
 	const struct nd_ndp *ndp = endpoint;
 
 	if (step == ND_FORESEE_FIRST) {
-		fetch(&ndp->control[ndp->control_tail & ndp->control_mask]);
-		fetch(ndp->peers.items); /* of a few peers the first is likely to be one of those */
+		nd_fetch(&ndp->control[ndp->control_tail & ndp->control_mask]);
+		nd_fetch(ndp->peers.items); /* of a few peers the first is likely to be one of those */
 	}
 	if (packet)
 		foresee_packet(ndp, packet, step);
