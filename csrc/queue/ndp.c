@@ -293,6 +293,7 @@ static void ndp_foresee(const struct nd_queue *queue)
 	const struct ndp_queue *self = (const struct ndp_queue *)queue;
 
 	nd_queue_fetch(queue, likely_next(self));
+	nd_fetch(nd_queue_packet(queue, self->ring[self->first]));
 }
 
 static uint32_t ndp_dequeue(struct nd_queue *queue, nd_ns now)

@@ -55,15 +55,12 @@ static void fetch_pull(const struct nd_ndp *ndp, uint32_t slot)
 		nd_fetch(&pull->groups[pull->heads[nd_top_bit_u32(pull->levels)]]);
 }
 
-static void fetch_paths(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+static const struct nd_paths *paths_of(const struct nd_ndp *ndp,
+				       const struct nd_ndp_connection *connection)
 {
 	uint32_t paths = nd_ndp_peer_at(ndp, connection->peer)->paths;
-	const uint8_t *set = nd_pool_at(&ndp->path_sets, paths);
 
-	if (paths == ND_NONE)
-		return;
-	nd_fetch(set);
-	nd_fetch(set + 64);
+	return paths == ND_NONE ? NULL : nd_pool_at(&ndp->path_sets, paths);
 }
 
 /* What was sent in a packet that is acknowledged, or is going to be in the next one. */
@@ -75,64 +72,81 @@ static void fetch_sent(const struct nd_ndp *ndp, const struct nd_ndp_connection 
 	fetch_item(&ndp->messages, connection->messages_head);
 }
 
+/* The paths that the next packet chooses from. */
+static void fetch_choice(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection)
+{
+	const struct nd_paths *paths = paths_of(ndp, connection);
+
+	if (paths)
+		nd_paths_foresee(paths);
+}
+
 /* Of a host's own event: a packet that waits for the NIC, a pull that is due. */
 static void foresee_own(const struct nd_ndp *ndp, enum nd_foresee step)
 {
 	uint32_t sends = slot_to_send(ndp), pulls = ndp->found[1].slot;
+	const struct nd_ndp_connection *sender = nd_ndp_connection_at(ndp, sends);
 
 	if (step == ND_FORESEE_FIRST) {
 		nd_fetch(&ndp->control[ndp->control_head & ndp->control_mask]);
 		if (sends != ND_NONE)
-			fetch_sender(nd_ndp_connection_at(ndp, sends));
+			fetch_sender(sender);
 		if (pulls != ND_NONE)
 			fetch_receiver(nd_ndp_connection_at(ndp, pulls));
 		fetch_pull(ndp, pulls);
-		return;
+	} else if (sends != ND_NONE) {
+		fetch_sent(ndp, sender, sender->next);
+		fetch_choice(ndp, sender);
 	}
-	if (sends != ND_NONE) {
-		const struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, sends);
-
-		fetch_sent(ndp, connection, connection->next);
-		fetch_paths(ndp, connection);
-	}
-	if (pulls != ND_NONE)
-		fetch_paths(ndp, nd_ndp_connection_at(ndp, pulls));
 }
 
-static void foresee_packet(const struct nd_ndp *ndp, const struct nd_packet *packet,
-			   enum nd_foresee step)
+static void foresee_data(const struct nd_ndp *ndp, uint32_t slot, enum nd_foresee step)
 {
-	uint32_t slot = slot_of(ndp, packet);
 	const struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
-	bool data = packet->type == ND_NDP_DATA;
 
-	if (slot == ND_NONE)
-		return;
-	if (step == ND_FORESEE_FIRST && data) {
+	if (step == ND_FORESEE_FIRST) {
 		fetch_receiver(connection);
 		fetch_pull(ndp, slot);
-	} else if (step == ND_FORESEE_FIRST) {
-		fetch_sender(connection);
-	} else if (data) {
-		fetch_item(&ndp->incoming, connection->incoming);
 	} else {
-		fetch_sent(ndp, connection,
-			   packet->type == ND_NDP_PULL ? connection->next :
-							 packet->ndp.sequence);
-		fetch_paths(ndp, connection);
+		fetch_item(&ndp->incoming, connection->incoming);
+	}
+}
+
+static void foresee_answer(const struct nd_ndp *ndp, uint32_t slot, const struct nd_packet *packet,
+			   enum nd_foresee step)
+{
+	const struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
+
+	if (step == ND_FORESEE_FIRST) {
+		fetch_sender(connection);
+	} else if (packet->type == ND_NDP_PULL) {
+		fetch_sent(ndp, connection, connection->next);
+		fetch_choice(ndp, connection);
+	} else {
+		fetch_sent(ndp, connection, packet->ndp.sequence);
 	}
 }
 
 void nd_ndp_foresee(const void *endpoint, const struct nd_packet *packet, enum nd_foresee step)
 {
 	const struct nd_ndp *ndp = endpoint;
+	uint32_t slot;
 
 	if (step == ND_FORESEE_FIRST) {
 		nd_fetch(&ndp->control[ndp->control_tail & ndp->control_mask]);
-		nd_fetch(ndp->peers.items); /* of a few peers the first is likely to be one of those */
+		/* Of a few peers the first is likely to be one of those. */
+		nd_fetch(ndp->peers.items);
+		nd_fetch(ndp->path_sets.items);
 	}
-	if (packet)
-		foresee_packet(ndp, packet, step);
-	else
+	if (!packet) {
 		foresee_own(ndp, step);
+		return;
+	}
+	slot = slot_of(ndp, packet);
+	if (slot == ND_NONE)
+		return;
+	if (packet->type == ND_NDP_DATA)
+		foresee_data(ndp, slot, step);
+	else
+		foresee_answer(ndp, slot, packet, step);
 }
