@@ -20,9 +20,9 @@
 #include "sim/state.h"
 
 /* Events by which something is fetched before it is needed. */
-#define ND_AHEAD_FAR 24
-#define ND_AHEAD_NEAR 14
-#define ND_AHEAD_LAST 7
+#define ND_AHEAD_FAR 12
+#define ND_AHEAD_NEAR 8
+#define ND_AHEAD_LAST 4
 
 /* Cache lines of an endpoint that most packets touch: the beginning. */
 #define ND_ENDPOINT_LINES 10
