@@ -10,6 +10,12 @@
  *		  nd_ring_publish(r, room); if (nd_ring_must_wake(r)) write the eventfd
  *	consumer: n = nd_ring_filled(r, n); read slots nd_ring_slot(r, 0..n-1);
  *		  nd_ring_retire(r, n); before blocking: nd_ring_arm(r)
+ *
+ * Memory order: each cursor is stored with release by its owner and loaded with acquire by the
+ * other end, so slots are full before head says so (publish, filled), and read before tail gives
+ * them back (retire, room). Who blocks says so and looks at head once more; who publishes moves
+ * head and looks who blocks. With a full fence between the two steps at both ends, one of them
+ * sees the other: no wake-up is lost.
  */
 #ifndef ND_BASE_RING_H
 #define ND_BASE_RING_H

@@ -76,7 +76,7 @@ class Daemon:
     spin: Picoseconds = Picoseconds(50_000_000)
     """How long an adaptive data path polls after the last frame."""
     cpu: Annotated[int, Range(-1, 4095)] = -1
-    """CPU of the data path, -1 for any."""
+    """CPU of the data path, -1 for any; switchd does not start on one that it may not run on."""
     priority: Annotated[int, Range(0, 99)] = 0
     """Real-time priority (SCHED_RR) of the data path's thread; that of an ordinary one when 0."""
 
