@@ -207,6 +207,11 @@ static int watch(struct nd_core *core, int fd, uint32_t what)
 	return epoll_ctl(core->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static void unwatch(const struct nd_core *core, int fd)
+{
+	epoll_ctl(core->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
 static int make_app(struct nd_core *core, struct nd_core_app *app, int connection)
 {
 	struct nd_channel_layout layout = layout_of(&core->config.channel);
@@ -230,9 +235,12 @@ static int make_app(struct nd_core *core, struct nd_core_app *app, int connectio
 static void free_app(const struct nd_core *core, struct nd_core_app *app)
 {
 	if (app->used) {
-		/* The application may live on with its bell: closing would not silence that. */
-		epoll_ctl(core->epoll, EPOLL_CTL_DEL, app->channel.fds[ND_CHANNEL_WAKE_CORE],
-			  NULL);
+		/*
+		 * What the application, or a child of a fork, still holds would wake us for ever:
+		 * closing it here does not end that.
+		 */
+		unwatch(core, app->channel.fds[ND_CHANNEL_WAKE_CORE]);
+		unwatch(core, app->connection);
 		nd_channel_unmap(&app->channel);
 	}
 	close(app->connection);

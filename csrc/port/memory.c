@@ -133,6 +133,12 @@ static int watch(struct memory_port *self, int fd, uint32_t what)
 	return epoll_ctl(self->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+static void unwatch(struct memory_port *self, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(self->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
 /* Maps the memory that both ends share; the listening end receives on the first lane. */
 static int attach(struct memory_port *self, const struct geometry *geometry)
 {
@@ -155,8 +161,12 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 
 static void detach(struct memory_port *self)
 {
-	/* A bell that the other end still holds would wake us for ever: closing does not end that. */
-	epoll_ctl(self->epoll, EPOLL_CTL_DEL, wake_of_ours(self), NULL);
+	/*
+	 * What the other end, or a child of a fork, still holds would wake us for ever: closing it
+	 * here does not end that.
+	 */
+	unwatch(self, wake_of_ours(self));
+	unwatch(self, self->connection);
 	if (self->map)
 		munmap(self->map, self->map_bytes);
 	self->map = NULL;
