@@ -394,6 +394,29 @@ int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char 
 	return code;
 }
 
+int nd_app_settings(struct nd_app *app, struct nd_stack_settings *settings)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = nd_stack_settings(app->stack, settings);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_set(struct nd_app *app, const struct nd_stack_settings *settings,
+	       struct nd_error *error)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return nd_error_set(error, code, "the stack is closed");
+	code = nd_stack_set(app->stack, settings, error);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
 int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *out, uint32_t limit)
 {
 	int code = enter(app);

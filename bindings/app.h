@@ -202,6 +202,9 @@ int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
 		      struct nd_error *error);
+int nd_app_settings(struct nd_app *app, struct nd_stack_settings *settings);
+int nd_app_set(struct nd_app *app, const struct nd_stack_settings *settings,
+	       struct nd_error *error);
 int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *out, uint32_t limit);
 int nd_app_peers(struct nd_app *app, uint64_t *cursor, struct nd_stack_peer *out, uint32_t limit);
 int nd_app_apps(struct nd_app *app, uint64_t *cursor, struct nd_stack_app *out, uint32_t limit);

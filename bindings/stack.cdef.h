@@ -55,6 +55,14 @@ struct nd_stack_channel_config {
 	uint32_t receive_bytes;
 };
 
+struct nd_stack_settings {
+	struct nd_frame_config frame;
+	uint64_t link_bps;
+	uint32_t mtu;
+	uint8_t levels;
+	uint32_t cutoffs[8];
+};
+
 struct nd_stack_config {
 	struct nd_port_config ports[8];
 	uint32_t port_count;
@@ -191,6 +199,9 @@ int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit);
 int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char *mode,
 		      struct nd_error *error);
+int nd_app_settings(struct nd_app *app, struct nd_stack_settings *settings);
+int nd_app_set(struct nd_app *app, const struct nd_stack_settings *settings,
+	       struct nd_error *error);
 
 #define ND_NEVER ...
 

@@ -19,7 +19,6 @@
 
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
-#define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where nobody knows the link's */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
 
@@ -49,6 +48,7 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 	engine->ops = ops;
 	engine->mss_given = mss_given;
 	engine->mss = mss_given ? mss_given : nd_core_mss_of(core, ops->protocol);
+	engine->mss_link = engine->mss;
 	ops->init(engine->endpoint, &setup);
 	nd_nic_add(&core->nic, ops, engine->endpoint);
 	core->engine_count++;
@@ -69,20 +69,10 @@ static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t li
 	return ndp;
 }
 
-/* What windows and the spacing of pulls are made for. */
-static uint64_t engine_link_bps(const struct nd_core *core)
-{
-	uint64_t link_bps = core->config.link_bps;
-
-	if (!link_bps)
-		link_bps = core->ports[0].port->link_bps;
-	return link_bps ? link_bps : LINK_BPS_ASSUMED;
-}
-
 int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
-	uint64_t link_bps = engine_link_bps(core);
+	uint64_t link_bps = nd_core_engine_link_bps(core);
 	const struct nd_ndp_config *ndp_given = config->ndp_config;
 	const struct nd_homa_config *homa_given = config->homa_config;
 	struct nd_ndp_config ndp = ndp_given ? *ndp_given : ndp_defaults(core, link_bps);
@@ -191,6 +181,8 @@ int nd_core_prepare(struct nd_core *core, struct nd_error *error)
 	int code;
 
 	core->frame = config->frame ? *config->frame : nd_frame_config_default();
+	core->settings = (struct nd_stack_settings){ .frame = core->frame,
+						     .link_bps = config->link_bps };
 	code = nd_peers_init(&core->peers, config->peers_max ? config->peers_max : PEERS_DEFAULT,
 			     config->address_v4, config->address_v6,
 			     config->vlan ? config->vlan : ND_ETH_VLAN_NONE, core->config.seed);

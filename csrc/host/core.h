@@ -61,7 +61,10 @@
 	X(tx_unencodable, "Packets dropped because they do not fit in a frame.") \
 	X(ports_reopened, "Ports opened again after their interface was gone or changed.") \
 	X(mtu_followed, "Times that an engine was told another packet size because the MTU of an " \
-			"interface changed; its peers' MTU must be changed too.")
+			"interface, or the one in the settings, changed; its peers' MTU must be " \
+			"changed too.") \
+	X(settings_taken, "Times that other settings came into force.") \
+	X(settings_refused, "Settings that were refused; all stayed as it was.")
 ND_COUNTERS_STRUCT(nd_core_counters, ND_CORE_COUNTERS);
 extern const struct nd_counters_table nd_core_counters_table;
 
@@ -72,6 +75,7 @@ struct nd_core_engine {
 	void *endpoint;
 	size_t bytes; /* of it */
 	uint32_t mss;       /* that it sends packets with now */
+	uint32_t mss_link;  /* ... and could at most on these links */
 	uint32_t mss_given; /* by the application's config: never more; 0: what the MTU allows */
 };
 
@@ -132,6 +136,7 @@ struct nd_core_loan {
 struct nd_core {
 	struct nd_stack_config config;
 	struct nd_frame_config frame;
+	struct nd_stack_settings settings; /* in force; .frame is the one above */
 	struct nd_peers peers;
 	struct nd_core_engine engines[ND_CORE_ENGINES_MAX];
 	uint32_t engine_count;
@@ -275,10 +280,19 @@ void nd_core_disown_ports(struct nd_core *core);
 uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol);
 /* Message bytes of a full packet at that MTU, 0 when it carries none. */
 uint32_t nd_core_mss_of(const struct nd_core *core, uint8_t protocol);
-/* A port was opened again: its MTU may be another. */
+/* A port was opened again, or settings came: the MTU may be another. */
 void nd_core_follow_mtu(struct nd_core *core, nd_ns now);
-/* From now on the engine fills packets with so many message bytes. */
-void nd_core_set_mss(struct nd_core *core, uint32_t engine, uint32_t mss, nd_ns now);
+
+/* core_settings.c. Takes all of them, or none; 0 or -EINVAL. */
+int nd_core_set(struct nd_core *core, const struct nd_stack_settings *settings, nd_ns now,
+		struct nd_error *error);
+/* What windows and the spacing of pulls are made for. */
+uint64_t nd_core_engine_link_bps(const struct nd_core *core);
+/* What settings come to, and what is recorded of them. 0 or what the engine says. */
+int nd_core_tell(struct nd_core *core, uint32_t engine, struct nd_command *command, nd_ns now);
+/* Code points and PCPs of that config, and a rate to keep. */
+void nd_core_set_wire(struct nd_core *core, const struct nd_frame_config *frame,
+		      uint64_t link_bps, nd_ns now);
 
 /* core_wait.c: spins or blocks until there may be work, at most until then. 0 or -EINTR. */
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);

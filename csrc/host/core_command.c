@@ -32,6 +32,11 @@ static bool names_a_peer(uint8_t kind)
 	       kind == ND_COMMAND_PATHS || kind == ND_COMMAND_WINDOW;
 }
 
+static bool is_of_host(uint8_t kind)
+{
+	return kind == ND_COMMAND_MSS || kind == ND_COMMAND_LINK || kind == ND_COMMAND_LEVELS;
+}
+
 static struct nd_event event_about(const struct nd_submission *submission)
 {
 	const struct nd_command *command = &submission->command;
@@ -135,8 +140,7 @@ static int submit(struct nd_core *core, uint32_t app, const struct nd_submission
 	uint64_t *last;
 	int code = 0;
 
-	if (command.kind == ND_COMMAND_DETACH || command.kind == ND_COMMAND_MSS ||
-	    command.priority > 7)
+	if (command.kind == ND_COMMAND_DETACH || is_of_host(command.kind) || command.priority > 7)
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;

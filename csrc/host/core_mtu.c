@@ -12,9 +12,9 @@
 #define UDP_BYTES 8u
 
 /* Less what the engines' own reckoning leaves out. */
-uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol)
+static uint32_t engine_mtu(const struct nd_core *core, uint8_t protocol, uint32_t most)
 {
-	uint32_t mtu = ND_PORT_MTU_MAX;
+	uint32_t mtu = most ? most : ND_PORT_MTU_MAX;
 
 	for (uint32_t i = 0; i < core->config.port_count; i++)
 		if (core->ports[i].port)
@@ -26,35 +26,50 @@ uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol)
 	return mtu;
 }
 
-uint32_t nd_core_mss_of(const struct nd_core *core, uint8_t protocol)
+uint32_t nd_core_engine_mtu(const struct nd_core *core, uint8_t protocol)
 {
-	uint32_t mtu = nd_core_engine_mtu(core, protocol);
+	return engine_mtu(core, protocol, 0);
+}
+
+/* Message bytes of a full packet when an IP packet has so many bytes at most; 0: any. */
+static uint32_t mss_below(const struct nd_core *core, uint8_t protocol, uint32_t most)
+{
+	uint32_t mtu = engine_mtu(core, protocol, most);
 
 	return protocol == ND_PROTO_NDP ? nd_ndp_config_default(LINK_BPS_ANY, mtu).mss_bytes
 					: nd_homa_config_default(LINK_BPS_ANY, mtu).mss_bytes;
 }
 
-void nd_core_set_mss(struct nd_core *core, uint32_t index, uint32_t mss, nd_ns now)
+uint32_t nd_core_mss_of(const struct nd_core *core, uint8_t protocol)
 {
-	struct nd_core_engine *engine = &core->engines[index];
-	struct nd_command command = { .kind = ND_COMMAND_MSS, .bytes = mss };
+	return mss_below(core, protocol, 0);
+}
 
-	nd_recorder_note(core->recorder, ND_RECORD_MSS, index, mss, now);
-	core->counters.mtu_followed++;
-	/* Refused where the MTU carries no message bytes at all: what is sent is then counted. */
-	if (engine->ops->submit(engine->endpoint, &command, now) == 0)
-		engine->mss = mss;
+/* The same, of an engine that may have been given less. */
+static uint32_t mss_of_engine(const struct nd_core *core, const struct nd_core_engine *engine,
+			      uint32_t most)
+{
+	uint32_t mss = mss_below(core, engine->ops->protocol, most);
+
+	return engine->mss_given ? nd_min_u32(mss, engine->mss_given) : mss;
 }
 
 void nd_core_follow_mtu(struct nd_core *core, nd_ns now)
 {
 	for (uint32_t i = 0; i < core->engine_count; i++) {
-		const struct nd_core_engine *engine = &core->engines[i];
-		uint32_t mss = nd_core_mss_of(core, engine->ops->protocol);
+		struct nd_core_engine *engine = &core->engines[i];
+		uint32_t mss = mss_of_engine(core, engine, core->settings.mtu);
+		uint32_t most = mss_of_engine(core, engine, 0);
+		struct nd_command command = {
+			.kind = ND_COMMAND_MSS, .bytes = mss, .message = most };
 
-		if (engine->mss_given)
-			mss = nd_min_u32(mss, engine->mss_given);
-		if (mss != engine->mss)
-			nd_core_set_mss(core, i, mss, now);
+		if (mss == engine->mss && most == engine->mss_link)
+			continue;
+		core->counters.mtu_followed++;
+		/* Refused where the MTU carries no message bytes at all: what is sent is counted. */
+		if (nd_core_tell(core, i, &command, now) < 0)
+			continue;
+		engine->mss = mss;
+		engine->mss_link = most;
 	}
 }

@@ -305,6 +305,39 @@ void nd_recorder_last_turn_end(struct nd_recorder *recorder)
 		publish(recorder);
 }
 
+void nd_recorder_tell(struct nd_recorder *recorder, uint32_t engine,
+		      const struct nd_command *command, nd_ns now)
+{
+	struct nd_record record = {
+		.kind = ND_RECORD_TELL, .index = (uint8_t)engine, .now = now };
+	struct nd_record_tell tell = {
+		.kind = command->kind,
+		.bytes = command->bytes,
+		.message = command->message,
+		.has_cutoffs = command->payload != NULL,
+	};
+
+	if (ND_LIKELY(!recorder))
+		return;
+	if (command->payload)
+		memcpy(tell.cutoffs, command->payload, sizeof(tell.cutoffs));
+	nd_recorder_write(recorder, &record, &tell, sizeof(tell), NULL, 0);
+}
+
+void nd_recorder_wire(struct nd_recorder *recorder, const struct nd_frame_config *frame,
+		      uint64_t link_bps, nd_ns now)
+{
+	struct nd_record record = { .kind = ND_RECORD_WIRE, .now = now };
+	struct nd_record_wire wire;
+
+	if (ND_LIKELY(!recorder))
+		return;
+	memset(&wire, 0, sizeof(wire));
+	wire.frame = *frame;
+	wire.link_bps = link_bps;
+	nd_recorder_write(recorder, &record, &wire, sizeof(wire), NULL, 0);
+}
+
 void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,
 		      nd_ns now)
 {

@@ -69,6 +69,12 @@ void nd_recorder_note(struct nd_recorder *recorder, uint8_t kind, uint32_t index
 void nd_recorder_way(struct nd_recorder *recorder, uint8_t kind, uint32_t index, uint32_t detail,
 		     const uint8_t address[16], const uint8_t *mac, nd_ns now);
 
+/* What the control plane's settings come to. */
+void nd_recorder_tell(struct nd_recorder *recorder, uint32_t engine,
+		      const struct nd_command *command, nd_ns now);
+void nd_recorder_wire(struct nd_recorder *recorder, const struct nd_frame_config *frame,
+		      uint64_t link_bps, nd_ns now);
+
 /* ---- on the fast path ---- */
 
 static inline void nd_recorder_frame(struct nd_recorder *recorder, uint32_t port,

@@ -26,7 +26,7 @@
 #include "ndpstack.h"
 
 #define ND_RECORDING_MAGIC "NDPREC\r\n"
-#define ND_RECORDING_VERSION 2u
+#define ND_RECORDING_VERSION 3u
 #define ND_RECORDING_BYTES_MIN (1u << 16)
 #define ND_RECORDING_HEAD_BYTES 160u /* of a frame that left; all of it that is not payload */
 
@@ -67,7 +67,8 @@ enum nd_record_kind {
 	ND_RECORD_ASKED,     /* detail: most addresses that it took */
 	ND_RECORD_FOUND,     /* index: port; struct nd_record_way */
 	ND_RECORD_LOST,      /* detail: reason; struct nd_record_way */
-	ND_RECORD_MSS,       /* index: engine, detail: message bytes of its packets from now on */
+	ND_RECORD_TELL,      /* index: engine; struct nd_record_tell */
+	ND_RECORD_WIRE,      /* struct nd_record_wire: from now on */
 	ND_RECORD_KINDS,
 };
 
@@ -112,6 +113,22 @@ struct nd_record_way {
 	uint8_t address[16];
 	uint8_t mac[6];
 	uint16_t spare;
+};
+
+/* What the host itself told an engine. */
+struct nd_record_tell {
+	uint64_t message;
+	uint32_t bytes;
+	uint8_t kind;   /* enum nd_command_kind */
+	uint8_t has_cutoffs;
+	uint16_t spare;
+	uint32_t cutoffs[ND_HOMA_PRIORITIES];
+};
+
+/* How frames are marked, and the rate that the NIC scheduler keeps. */
+struct nd_record_wire {
+	struct nd_frame_config frame;
+	uint64_t link_bps;
 };
 
 /* What a record takes in the file. */

@@ -10,7 +10,6 @@
  */
 #include "host/replay.h"
 
-#include "base/crc32c.h"
 #include "host/core.h"
 #include "host/replay_check.h"
 #include "host/replay_port.h"
@@ -65,15 +64,6 @@ static int damaged(struct nd_replay *replay, const char *what)
 static int out_of_memory(struct nd_replay *replay)
 {
 	return nd_error_set(replay->error, -ENOMEM, "replay of %s: no memory", replay->path);
-}
-
-static bool is_whole(const struct nd_record *record)
-{
-	struct nd_record header = *record;
-
-	header.check = 0;
-	return nd_crc32c_add(nd_crc32c(&header, sizeof(header)), record + 1, record->bytes) ==
-	       record->check;
 }
 
 /* ---- set-up ---- */
@@ -174,8 +164,7 @@ static int set_engine(struct nd_replay *replay, const struct nd_record *record, 
 
 static int make_ready(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	(void)record;
-	(void)body;
+	(void)record, (void)body;
 	for (uint32_t i = 0; i < replay->core->config.port_count; i++)
 		if (!replay->ports[i])
 			return damaged(replay, "a core without its ports");
@@ -298,7 +287,7 @@ static int read_turn(struct nd_replay *replay)
 
 		if (left < sizeof(*record) || nd_record_room(record->bytes) > left)
 			return damaged(replay, "a record that ends beyond the file");
-		if (!is_whole(record))
+		if (!nd_replay_is_whole(record))
 			return damaged(replay, "its check does not hold");
 		if (record->kind != ND_RECORD_ROOM && record->kind != ND_RECORD_SENT)
 			break;
@@ -360,8 +349,7 @@ static int timer(struct nd_replay *replay, const struct nd_record *record, const
 
 static int stray(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	(void)record;
-	(void)body;
+	(void)record, (void)body;
 	return damaged(replay, "a packet outside of a turn");
 }
 
@@ -369,8 +357,7 @@ static int stray(struct nd_replay *replay, const struct nd_record *record, const
 
 static int check(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	(void)record;
-	(void)body;
+	(void)record, (void)body;
 	nd_core_check_waiting(replay->core, replay->now);
 	for (uint32_t i = 0; i < replay->core->config.port_count; i++)
 		if (replay->core->ports[i].port)
@@ -380,8 +367,7 @@ static int check(struct nd_replay *replay, const struct nd_record *record, const
 
 static int resolver(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	(void)record;
-	(void)body;
+	(void)record, (void)body;
 	return nd_core_open_resolver(replay->core) < 0 ? out_of_memory(replay) : 0;
 }
 
@@ -411,10 +397,26 @@ static int lost(struct nd_replay *replay, const struct nd_record *record, const 
 	return 0;
 }
 
-static int mss(struct nd_replay *replay, const struct nd_record *record, const void *body)
+static int tell(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	(void)body;
-	nd_core_set_mss(replay->core, record->index, record->detail, replay->now);
+	struct nd_command command;
+	const char *wrong = nd_replay_check_tell(body, &command);
+
+	if (wrong)
+		return damaged(replay, wrong);
+	nd_core_tell(replay->core, record->index, &command, replay->now);
+	return 0;
+}
+
+static int wire(struct nd_replay *replay, const struct nd_record *record, const void *body)
+{
+	const struct nd_record_wire *now = body;
+	const char *wrong = nd_replay_check_wire(now);
+
+	(void)record;
+	if (wrong)
+		return damaged(replay, wrong);
+	nd_core_set_wire(replay->core, &now->frame, now->link_bps, replay->now);
 	return 0;
 }
 
@@ -445,14 +447,15 @@ static const struct {
 	[ND_RECORD_RESOLVER] = { resolver, 0, NOTHING, false },
 	[ND_RECORD_ASKED] = { asked, 0, NOTHING, false },
 	[ND_RECORD_FOUND] = { found, sizeof(struct nd_record_way), A_PORT, false },
-	[ND_RECORD_MSS] = { mss, 0, AN_ENGINE, false },
+	[ND_RECORD_TELL] = { tell, sizeof(struct nd_record_tell), AN_ENGINE, false },
+	[ND_RECORD_WIRE] = { wire, sizeof(struct nd_record_wire), NOTHING, false },
 	[ND_RECORD_LOST] = { lost, sizeof(struct nd_record_way), NOTHING, false },
 };
 
 /* What is wrong with a record that lies in the file, or NULL. */
 static const char *check_record(const struct nd_replay *replay, const struct nd_record *record)
 {
-	if (!is_whole(record))
+	if (!nd_replay_is_whole(record))
 		return "its check does not hold";
 	if (record->kind >= ND_RECORD_KINDS || !kinds[record->kind].handle)
 		return "no such kind of record";

@@ -2,6 +2,7 @@
 /* What of a recorded set-up must hold before any of it is believed. */
 #include "host/replay_check.h"
 
+#include "base/crc32c.h"
 #include "host/replay.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
@@ -16,6 +17,15 @@ static bool are_bools(const void *body, const size_t *offsets, size_t count)
 		if (((const uint8_t *)body)[offsets[i]] > 1)
 			return false;
 	return true;
+}
+
+bool nd_replay_is_whole(const struct nd_record *record)
+{
+	struct nd_record header = *record;
+
+	header.check = 0;
+	return nd_crc32c_add(nd_crc32c(&header, sizeof(header)), record + 1, record->bytes) ==
+	       record->check;
 }
 
 const char *nd_replay_check_setup(const struct nd_record_setup *setup)
@@ -77,4 +87,26 @@ const char *nd_replay_check_homa(const void *config)
 	return are_bools(config, bools, ND_ARRAY_SIZE(bools))
 		       ? NULL
 		       : "settings of Homa that say neither yes nor no";
+}
+
+const char *nd_replay_check_tell(const struct nd_record_tell *tell, struct nd_command *command)
+{
+	if (tell->kind != ND_COMMAND_MSS && tell->kind != ND_COMMAND_LINK &&
+	    tell->kind != ND_COMMAND_LEVELS)
+		return "a command that no host gives";
+	*command = (struct nd_command){
+		.kind = tell->kind,
+		.bytes = tell->bytes,
+		.message = tell->message,
+		.payload = tell->has_cutoffs ? (const uint8_t *)tell->cutoffs : NULL,
+	};
+	return NULL;
+}
+
+const char *nd_replay_check_wire(const struct nd_record_wire *wire)
+{
+	const char *why;
+
+	/* Of its yeses and noes none is taken. */
+	return nd_frame_config_check(&wire->frame, &why) < 0 ? "marks that no packet has" : NULL;
 }

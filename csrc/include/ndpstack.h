@@ -97,6 +97,22 @@ struct nd_stack_channel_config {
 	uint32_t receive_bytes; /* messages being received or held, 0: 32 MiB */
 };
 
+/*
+ * What may change while a core runs. All of them come into force together, between two rounds, or
+ * none does; the next packet is sent by them.
+ */
+struct nd_stack_settings {
+	struct nd_frame_config frame; /* of it code points and PCPs; all else stays as opened */
+	uint64_t link_bps;  /* as nd_stack_config.link_bps; engines that were given their config
+			     * keep what it says */
+	uint32_t mtu;       /* most bytes of an IP packet, if the ports take more; 0: what they
+			     * take. NDP connections go on in the packets that they began with,
+			     * unless the ports do not take them any more */
+	uint8_t levels;     /* Homa's priority levels: 8, 4, 2 or 1; 0: as its config says */
+	uint32_t cutoffs[ND_HOMA_PRIORITIES]; /* largest unscheduled message of each priority, from
+					       * the highest down; all 0: as its config says */
+};
+
 struct nd_stack_config {
 	struct nd_port_config ports[ND_STACK_PORTS_MAX];
 	uint32_t port_count;
@@ -243,6 +259,13 @@ int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_
  */
 int nd_stack_lose_peer(struct nd_stack *stack, const uint8_t address[16],
 		       enum nd_stack_unreachable reason);
+
+/* The settings in force. */
+int nd_stack_settings(struct nd_stack *stack, struct nd_stack_settings *settings);
+
+/* Other ones. -EINVAL: error names what is wrong, and all stays as it is. */
+int nd_stack_set(struct nd_stack *stack, const struct nd_stack_settings *settings,
+		 struct nd_error *error);
 
 /*
  * Counters of the core and of what it runs, as of now: copies up to limit values and returns how

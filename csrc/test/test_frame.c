@@ -216,6 +216,19 @@ TEST(nd_frame_decode__accepts_what_hardware_makes)
 	}
 }
 
+/* Where both code points are the same, nobody can tell by them where a frame was cut. */
+TEST(nd_frame_decode__one_code_point_tells_no_place)
+{
+	struct nd_packet data = wire_ndp_data(payload);
+
+	begin(WIRE_V4);
+	config.dscp_trimmed = config.dscp_trimmed_last_hop;
+	bytes = encode(&data) - 500;
+	hardware_lengths(WIRE_V4, bytes);
+	hardware_dscp(WIRE_V4, config.dscp_trimmed_last_hop);
+	check_trimmed(0);
+}
+
 /* Remarked but not cut, because it is shorter than the trim size: all of it is here. */
 TEST(nd_frame_decode__remarked_but_whole_is_whole)
 {

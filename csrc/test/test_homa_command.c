@@ -318,6 +318,33 @@ TEST(do_window__limits)
 	CHECK_STR(hand_next(), "DATA 4>2 0+1424/50000 in=10000 p6");
 }
 
+/* RTTbytes and what hangs on them follow the link's rate; what is remembered stays as long. */
+TEST(do_link__windows_follow)
+{
+	struct nd_command link = { .kind = ND_COMMAND_LINK };
+	struct nd_homa_config slow = nd_homa_config_default(100000000, 1500);
+	const struct nd_homa_config *now;
+
+	hand_start_default();
+	now = &hand_homa()->config;
+	CHECK_EQ(hand_submit(link), -EINVAL);
+	link.message = UINT64_C(10000000000);
+	CHECK_EQ(hand_submit(link), 0);
+	hand_request(2, 60000);
+	CHECK_STR(hand_next(), "DATA 2>2 0+1424/60000 in=30000 p6");
+	link.message = 100000000;
+	CHECK_EQ(hand_submit(link), 0);
+	hand_request(2, 50000);
+	CHECK_STR(hand_next(), "DATA 4>2 0+1424/50000 in=10000 p6");
+	CHECK_EQ(now->max_incoming_bytes, slow.max_incoming_bytes);
+	CHECK_EQ(now->resend_ns, slow.resend_ns);
+	CHECK_EQ(now->done_ns, slow.done_ns);
+	link.message = UINT64_C(10000000000);
+	CHECK_EQ(hand_submit(link), 0);
+	CHECK(now->resend_ns < slow.resend_ns);
+	CHECK_EQ(now->done_ns, slow.done_ns);
+}
+
 /* Idle peers make room for new ones; busy ones do not, and that is counted. */
 TEST(nd_homa_peer_get__limits)
 {

@@ -119,6 +119,69 @@ TEST(nd_homa_cutoffs_note__static_mode_learns_nothing)
 	CHECK_EQ(hand_usage().cutoff_version, 1);
 }
 
+static int set_levels(uint32_t levels, const uint32_t *cutoffs)
+{
+	return hand_submit((struct nd_command){ .kind = ND_COMMAND_LEVELS,
+						.bytes = levels,
+						.payload = (const uint8_t *)cutoffs });
+}
+
+/* The host sets cutoffs: they are told, nothing is learned, and what was learned before returns. */
+TEST(nd_homa_cutoffs_set__until_taken_back)
+{
+	static const uint32_t given[8] = { [7] = 1000, [6] = 9000 };
+	uint16_t version;
+
+	start_learning(ND_HOMA_CUTOFFS_AUTO);
+	feed_share(995);
+	CHECK_EQ(hand_usage().unscheduled_levels, 7);
+	version = hand_usage().cutoff_version;
+	CHECK_EQ(set_levels(0, given), 0);
+	CHECK_EQ(hand_usage().cutoff_version, version + 1);
+	CHECK_EQ(hand_usage().unscheduled_levels, 2);
+	CHECK_EQ(hand_usage().scheduled_levels, 6);
+	CHECK_EQ(hand_usage().cutoffs[7], 1000);
+	CHECK_EQ(hand_usage().cutoffs[0], INT32_MAX);
+	feed_share(4);
+	CHECK_EQ(hand_usage().cutoff_version, version + 1);
+	CHECK_EQ(set_levels(0, NULL), 0);
+	CHECK_EQ(hand_usage().cutoffs[7], 200);
+	feed_share(995);
+	CHECK_EQ(hand_usage().unscheduled_levels, 7);
+}
+
+TEST(nd_homa_cutoffs_set__refuses_what_cannot_be)
+{
+	static const uint32_t wrong[][8] = {
+		{ 0 }, { [7] = 9000, [6] = 1000 }, { [6] = 1000 }, { [7] = 1, [5] = 2 },
+		{ [7] = UINT32_C(1) << 31 },
+	};
+	struct nd_homa_usage before;
+
+	hand_start_default();
+	before = hand_usage();
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(wrong); i++)
+		CHECK_EQ(set_levels(2, wrong[i]), -EINVAL);
+	CHECK_EQ(set_levels(3, NULL), -EINVAL);
+	CHECK_EQ(set_levels(64, NULL), -EINVAL);
+	CHECK_EQ(set_levels(UINT32_MAX, NULL), -EINVAL);
+	CHECK_EQ(hand_usage().cutoff_version, before.cutoff_version);
+	hand_request(2, 100);
+	CHECK_STR(hand_next(), "DATA 2>2 0+100/100 in=100 p6");
+}
+
+/* Fewer levels: adjacent ones become one, on packets that leave from now on. */
+TEST(do_levels__collapses_priorities)
+{
+	hand_start_default();
+	CHECK_EQ(set_levels(2, NULL), 0);
+	hand_request(2, 100);
+	CHECK_STR(hand_next(), "DATA 2>2 0+100/100 in=100 p7");
+	CHECK_EQ(set_levels(0, NULL), 0);
+	hand_request(2, 100);
+	CHECK_STR(hand_next(), "DATA 4>2 0+100/100 in=100 p6");
+}
+
 /* R-H34-3: DATA with a stale version is answered by CUTOFFS, at most one a millisecond and peer. */
 TEST(nd_homa_cutoffs_check__answers_stale_versions_rarely)
 {

@@ -43,6 +43,7 @@ TEST(nd_ndp_receive__headers_are_nacked_and_earn_a_pull)
 		hand_arrive(2, 9, 10 + i, 90000);
 	CHECK_EQ(hand_usage().pulls, 10);
 	CHECK_EQ(hand_counters()->headers_received, 1);
+	CHECK_EQ(hand_counters()->headers_last_hop, 0);
 	CHECK_EQ(hand_counters()->data_received, 10);
 }
 
@@ -65,6 +66,32 @@ TEST(nd_ndp_control_pace__counts_and_spaces)
 			CHECK_EQ(hand_now - before, 7200); /* 9,000 bytes at 10 Gb/s */
 		before = hand_now;
 		hand_wait(nd_min_u64(nd_ndp_ops.deadline(hand), hand_now + 10000) - hand_now);
+	}
+}
+
+/* R-NTP-08: the host hears of another rate of its link: pulls that wait already go by it. */
+TEST(do_link__spaces_pulls_by_the_new_rate)
+{
+	struct nd_ndp_config config = hand_defaults();
+	nd_ns gaps[] = { 7200, 72000, 3600 }, before = 0; /* 9,000 bytes at 10, 1, 20 Gb/s */
+	uint64_t rates[] = { 1000000000, UINT64_C(20000000000) };
+
+	config.data_header_bytes = 8000;
+	hand_start(&config, false);
+	CHECK_EQ(hand_do(ND_COMMAND_LINK, 0, 999999), -EINVAL);
+	CHECK_EQ(hand_do(ND_COMMAND_LINK, 0, UINT64_C(10000000000001)), -EINVAL);
+	for (uint32_t i = 0; i < 20; i++)
+		hand_arrive(2, 9, i, 90000);
+	for (uint32_t i = 0; i < 18; i++) {
+		while (hand_take(ND_CLASS_CONTROL)[0] && hand_last.type != ND_NDP_PULL)
+			;
+		CHECK_EQ(hand_last.ndp.pull, i + 1);
+		if (i % 6)
+			CHECK_EQ(hand_now - before, gaps[i / 6]);
+		before = hand_now;
+		if (i % 6 == 5 && i / 6 < 2) /* the pull that comes next waits by the old one */
+			CHECK_EQ(hand_do(ND_COMMAND_LINK, 0, rates[i / 6]), 0);
+		hand_wait(nd_min_u64(nd_ndp_ops.deadline(hand), hand_now + 100000) - hand_now);
 	}
 }
 

@@ -117,6 +117,23 @@ TEST(nd_nic_next__keeps_two_full_packets_on_the_link)
 	CHECK(!nd_nic_next(&nic, &packet, now + packet_ns));
 }
 
+/* What was handed over stays booked; what comes is by the new rate. */
+TEST(nd_nic_set_rate__holds_for_what_comes)
+{
+	nd_ns packet_ns = 1538 * 8; /* at 1 Gb/s */
+
+	set_up(1000000000);
+	ndp.data = 10;
+	CHECK(nd_nic_next(&nic, &packet, 0) && nd_nic_next(&nic, &packet, 0));
+	nd_nic_set_rate(&nic, 100000000);
+	CHECK_EQ(nd_nic_room_at(&nic), 0); /* one packet at the new rate is longer than both */
+	CHECK(nd_nic_next(&nic, &packet, 0));
+	CHECK_EQ(nic.busy_until, 12 * packet_ns);
+	CHECK(!nd_nic_next(&nic, &packet, 2 * packet_ns - 1));
+	nd_nic_set_rate(&nic, 0);
+	CHECK(nd_nic_next(&nic, &packet, 0) && nd_nic_next(&nic, &packet, 0));
+}
+
 TEST(nd_nic_next__small_packets_fill_the_same_time)
 {
 	uint32_t sent = 0;

@@ -61,6 +61,21 @@ TEST(nd_pull_take__spaces_by_the_bytes_released)
 	}
 }
 
+/* Pulls that are queued go by the new rate, the one that is due already by the old. */
+TEST(nd_pull_set_rate__spaces_what_is_queued)
+{
+	set_up(10 * GBPS, 0);
+	nd_pull_open(&queue, 0, 0, 0);
+	add(0, 10, 1500);
+	CHECK_EQ(take(), 0);
+	nd_pull_set_rate(&queue, 3 * GBPS);
+	CHECK_EQ(nd_pull_due(&queue), 1200);
+	for (nd_ns i = 1; i < 9; i++) {
+		CHECK_EQ(take(), 0);
+		CHECK_EQ(nd_pull_due(&queue), 1200 + i * 4000);
+	}
+}
+
 /* R-NTP-08: what a division leaves is kept, so no rounding adds up over a million pulls. */
 TEST(nd_pull_take__loses_no_fraction)
 {

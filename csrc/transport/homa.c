@@ -108,7 +108,7 @@ static void endpoint_init(void *endpoint, const struct nd_setup *setup)
 	homa->next_id = config->first_id ? config->first_id : random_first_id(&rng);
 	homa->newest_peer = ND_NONE;
 	homa->oldest_peer = ND_NONE;
-	homa->collapse = (uint8_t)(ND_HOMA_PRIORITIES / config->levels - 1);
+	nd_homa_set_levels(homa, config->levels);
 	init_parts(homa, endpoint, nd_rng_u64(&rng));
 	nd_homa_cutoffs_init(homa);
 }

@@ -97,11 +97,20 @@ struct nd_homa_config {
 /* For a link of this speed and IP MTU, to talk to HomaModule and to ourselves. */
 struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu);
 
+/* What hangs on the link's rate: RTTbytes and all that is reckoned by them. */
+void nd_homa_config_set_link(struct nd_homa_config *config, uint64_t link_bps);
+
 /* The paper's simulations: 10 Gb/s, RTTbytes 9,700, the levels of its figures, no ACKs. */
 struct nd_homa_config nd_homa_config_paper(uint32_t unscheduled_levels, uint32_t scheduled_levels);
 
 /* 0 or -EINVAL with *why naming field, limit and remedy. */
 int nd_homa_config_check(const struct nd_homa_config *config, const char **why);
+
+/*
+ * True for cutoffs that can be in force: the highest priority has one, the others down from it have
+ * one each that is not smaller, or none.
+ */
+bool nd_homa_cutoffs_are_sound(const uint32_t cutoffs[ND_HOMA_PRIORITIES]);
 
 /* State of an RPC; FAILED events carry it. */
 enum nd_homa_state {

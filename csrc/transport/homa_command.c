@@ -193,6 +193,46 @@ static int do_mss(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 	return 0;
 }
 
+/* What was granted stays granted; more is when it is within the new windows. */
+static int do_link(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_config config = homa->config;
+	const char *why;
+
+	(void)now;
+	if (!command->message)
+		return -EINVAL;
+	nd_homa_config_set_link(&config, command->message);
+	if (nd_homa_config_check(&config, &why) < 0)
+		return -EINVAL;
+	homa->config = config;
+	nd_homa_grant_run(homa);
+	return 0;
+}
+
+static int do_levels(struct nd_homa *homa, struct nd_command *command, nd_ns now)
+{
+	struct nd_homa_config config = homa->config;
+	uint32_t cutoffs[ND_HOMA_PRIORITIES];
+	const char *why;
+
+	(void)now;
+	if (command->bytes > ND_HOMA_PRIORITIES)
+		return -EINVAL;
+	if (command->bytes)
+		config.levels = (uint8_t)command->bytes;
+	if (nd_homa_config_check(&config, &why) < 0)
+		return -EINVAL;
+	if (command->payload) {
+		memcpy(cutoffs, command->payload, sizeof(cutoffs));
+		if (!nd_homa_cutoffs_are_sound(cutoffs))
+			return -EINVAL;
+	}
+	nd_homa_set_levels(homa, config.levels);
+	nd_homa_cutoffs_set(homa, command->payload ? cutoffs : NULL);
+	return 0;
+}
+
 /* The map moves entries when one is taken out, so each find starts over. */
 static bool unlisten_one(struct nd_homa *homa, uint16_t app)
 {
@@ -229,6 +269,8 @@ int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)
 		[ND_COMMAND_DETACH] = do_detach,
 		[ND_COMMAND_WINDOW] = do_window,
 		[ND_COMMAND_MSS] = do_mss,
+		[ND_COMMAND_LINK] = do_link,
+		[ND_COMMAND_LEVELS] = do_levels,
 	};
 	struct nd_homa *homa = endpoint;
 

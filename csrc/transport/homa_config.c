@@ -38,17 +38,26 @@ static nd_ns default_resend_ns(uint64_t link_bps, uint32_t rtt_bytes)
 	return nd_max_u64(5 * ND_MSEC, (DEFAULT_INCOMING_WINDOWS + 2) * window);
 }
 
-struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
+void nd_homa_config_set_link(struct nd_homa_config *config, uint64_t link_bps)
 {
 	uint32_t rtt_bytes = default_rtt_bytes(link_bps);
 	nd_ns resend_ns = default_resend_ns(link_bps, rtt_bytes);
 
-	return (struct nd_homa_config){
+	config->rtt_bytes = rtt_bytes;
+	config->max_incoming_bytes = DEFAULT_INCOMING_WINDOWS * rtt_bytes;
+	config->grant_fifo_bytes = rtt_bytes;
+	config->resend_ns = resend_ns;
+	/* Not shorter than before: a client may have begun with the longer times. */
+	config->done_ns = nd_max_u64(config->done_ns,
+				     nd_max_u64(ND_SEC, 2 * (RESENDS_MAX + 1) * resend_ns));
+}
+
+struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
+{
+	struct nd_homa_config config = {
 		.mss_bytes = mtu - IPV4_BYTES - DATA_BYTES,
 		.data_header_bytes = ETHERNET_BYTES + IPV4_BYTES + DATA_BYTES,
 		.control_bytes = ETHERNET_PACKET_MIN + 24,
-		.rtt_bytes = rtt_bytes,
-		.max_incoming_bytes = DEFAULT_INCOMING_WINDOWS * rtt_bytes,
 		.unscheduled_max_bytes = 2 * DEFAULT_RTT_BYTES_MAX,
 		.message_bytes_max = ND_MESSAGE_BYTES_MAX,
 		.first_priority = 6,
@@ -59,17 +68,14 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.learn_messages = 200,
 		.send_fifo_permille = 50,
 		.grant_fifo_permille = 50,
-		.grant_fifo_bytes = rtt_bytes,
 		.incast_rpcs = 25,
 		.incast_bytes = 320,
-		.resend_ns = resend_ns,
 		.resend_jitter_permille = 250,
 		.resends_max = RESENDS_MAX,
 		.need_ack_ns = 2 * ND_MSEC,
 		.need_ack_ns_max = 64 * ND_MSEC,
 		.need_acks_max = 8,
 		.cutoffs_ns = ND_MSEC,
-		.done_ns = nd_max_u64(ND_SEC, 2 * (RESENDS_MAX + 1) * resend_ns),
 		.rpcs_max = 4096,
 		.server_rpcs_max = 2048,
 		.peer_rpcs_max = 1024,
@@ -81,6 +87,9 @@ struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 		.replies_max = 1024,
 		.done_max = 30720,
 	};
+
+	nd_homa_config_set_link(&config, link_bps);
+	return config;
 }
 
 /* Until cutoffs are learned: each level takes messages of up to half of the one below it. */

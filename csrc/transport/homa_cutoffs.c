@@ -58,15 +58,53 @@ static uint32_t levels_of(const uint32_t cutoffs[])
 	return ND_HOMA_PRIORITIES - lowest;
 }
 
-void nd_homa_cutoffs_init(struct nd_homa *homa)
+/* Those who send are told when their version is another. */
+static void publish(struct nd_homa *homa, const uint32_t cutoffs[], uint32_t unscheduled)
+{
+	memcpy(homa->cutoffs, cutoffs, sizeof(homa->cutoffs));
+	homa->cutoffs[0] = CUTOFF_ALL;
+	if (++homa->cutoff_version == 0)
+		homa->cutoff_version = 1;
+	set_levels(homa, unscheduled);
+}
+
+static void publish_configured(struct nd_homa *homa)
 {
 	const struct nd_homa_config *config = &homa->config;
 
-	memcpy(homa->cutoffs, config->cutoffs, sizeof(homa->cutoffs));
-	homa->cutoffs[0] = CUTOFF_ALL;
-	homa->cutoff_version = 1;
-	set_levels(homa, config->cutoff_mode == ND_HOMA_CUTOFFS_FIXED ?
-				 config->unscheduled_levels : levels_of(config->cutoffs));
+	publish(homa, config->cutoffs,
+		config->cutoff_mode == ND_HOMA_CUTOFFS_FIXED ? config->unscheduled_levels
+							     : levels_of(config->cutoffs));
+}
+
+void nd_homa_cutoffs_init(struct nd_homa *homa)
+{
+	homa->cutoff_version = 0;
+	publish_configured(homa);
+}
+
+bool nd_homa_cutoffs_are_sound(const uint32_t cutoffs[ND_HOMA_PRIORITIES])
+{
+	uint32_t above = 1;
+
+	for (uint32_t priority = ND_HOMA_PRIORITIES - 1; priority > 0; priority--) {
+		uint32_t own = cutoffs[priority];
+
+		if (own > CUTOFF_ALL || (own && (!above || own < above)))
+			return false;
+		above = own;
+	}
+	return cutoffs[ND_HOMA_PRIORITIES - 1] != 0;
+}
+
+void nd_homa_cutoffs_set(struct nd_homa *homa, const uint32_t *cutoffs)
+{
+	homa->cutoffs_set = cutoffs;
+	if (cutoffs)
+		publish(homa, cutoffs, levels_of(cutoffs));
+	else
+		publish_configured(homa);
+	nd_homa_grant_run(homa);
 }
 
 /* The text's rule: the unscheduled share of the bytes is the share of the levels, rounded. */
@@ -127,11 +165,8 @@ static void learn(struct nd_homa *homa)
 	if (levels == homa->unscheduled_levels &&
 	    memcmp(cutoffs, homa->cutoffs, sizeof(cutoffs)) == 0)
 		return;
-	memcpy(homa->cutoffs, cutoffs, sizeof(cutoffs));
-	if (++homa->cutoff_version == 0)
-		homa->cutoff_version = 1;
+	publish(homa, cutoffs, levels);
 	homa->counters.cutoffs_learned++;
-	set_levels(homa, levels);
 	nd_homa_grant_run(homa);
 }
 
@@ -139,7 +174,7 @@ void nd_homa_cutoffs_note(struct nd_homa *homa, uint32_t bytes, uint32_t unsched
 {
 	struct nd_homa_learned *learned = &homa->learned;
 
-	if (homa->config.cutoff_mode == ND_HOMA_CUTOFFS_STATIC)
+	if (homa->cutoffs_set || homa->config.cutoff_mode == ND_HOMA_CUTOFFS_STATIC)
 		return;
 	learned->unscheduled[nd_homa_cutoffs_bin(bytes)] += unscheduled;
 	learned->scheduled += bytes - unscheduled;

@@ -300,6 +300,8 @@ static inline void nd_homa_grant_remove(struct nd_homa *homa, struct nd_homa_rpc
 
 /* homa_cutoffs.c */
 void nd_homa_cutoffs_init(struct nd_homa *homa);
+/* These and no others from now on; NULL: those of the config again, and what is learned then. */
+void nd_homa_cutoffs_set(struct nd_homa *homa, const uint32_t *cutoffs);
 void nd_homa_cutoffs_note(struct nd_homa *homa, uint32_t bytes, uint32_t unscheduled, nd_ns now);
 uint8_t nd_homa_cutoffs_priority(const uint32_t cutoffs[], uint32_t bytes);
 /* Log-spaced: eight bins an octave. */
@@ -372,6 +374,11 @@ static inline void nd_homa_packet_start(const struct nd_homa *homa, struct nd_pa
 		.type = type,
 		.homa = { .sender_id = id, .speaker = ND_HOMA_SPEAKER },
 	};
+}
+
+static inline void nd_homa_set_levels(struct nd_homa *homa, uint32_t levels)
+{
+	homa->collapse = (uint8_t)(ND_HOMA_PRIORITIES / levels - 1);
 }
 
 /* The priority on the wire: adjacent levels become one when there are fewer than eight. */

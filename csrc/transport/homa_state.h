@@ -247,6 +247,7 @@ struct nd_homa {
 	uint8_t unscheduled_levels;
 	uint8_t scheduled_levels;
 	uint8_t collapse; /* low bits of a priority that do not count */
+	bool cutoffs_set; /* by the host: none are learned */
 	struct nd_homa_config config;
 	struct nd_homa_counters counters;
 	struct nd_setup setup;

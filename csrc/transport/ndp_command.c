@@ -206,7 +206,8 @@ static int do_paths(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
  */
 static int do_mss(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 {
-	if (!command->bytes || command->bytes > UINT16_MAX - ndp->config.data_header_bytes)
+	if (!command->bytes || command->bytes > UINT16_MAX - ndp->config.data_header_bytes ||
+	    command->message < command->bytes)
 		return -EINVAL;
 	ndp->config.mss_bytes = command->bytes;
 	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
@@ -216,12 +217,27 @@ static int do_mss(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 			continue;
 		if (connection->next == 0)
 			connection->own_mss = (uint16_t)command->bytes;
-		if (connection->own_mss <= command->bytes)
+		if (connection->own_mss <= command->message)
 			continue;
 		ndp->counters.connections_oversize++;
 		nd_ndp_connection_abort(ndp, connection, -ENETRESET, ND_NDP_CLOSE_RESET, false,
 					now);
 	}
+	return 0;
+}
+
+/* Pulls that are queued are spaced by the new rate. */
+static int do_link(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
+{
+	struct nd_ndp_config config = ndp->config;
+	const char *why;
+
+	(void)now;
+	config.link_bps = command->message;
+	if (nd_ndp_config_check(&config, &why) < 0)
+		return -EINVAL;
+	ndp->config.link_bps = command->message;
+	nd_pull_set_rate(&ndp->pull, command->message);
 	return 0;
 }
 
@@ -267,7 +283,7 @@ int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now)
 		[ND_COMMAND_CLOSE] = do_close,     [ND_COMMAND_RESET] = do_reset,
 		[ND_COMMAND_CANCEL] = do_cancel,   [ND_COMMAND_RELEASE] = do_release,
 		[ND_COMMAND_PATHS] = do_paths,     [ND_COMMAND_DETACH] = do_detach,
-		[ND_COMMAND_MSS] = do_mss,
+		[ND_COMMAND_MSS] = do_mss,         [ND_COMMAND_LINK] = do_link,
 	};
 	struct nd_ndp *ndp = endpoint;
 

@@ -252,10 +252,12 @@ static bool is_next(const struct nd_ndp_connection *connection, const struct nd_
 static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 				const struct nd_packet *packet, nd_ns now)
 {
-	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes)
+	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes) {
 		ndp->counters.headers_received++;
-	else
+		ndp->counters.headers_last_hop += !!(packet->marks & ND_MARK_LAST_HOP);
+	} else {
 		ndp->counters.data_received++;
+	}
 	if (packet->flags & ND_NDP_FLAG_CONGESTED)
 		ndp->counters.congested_received++;
 	if (!nd_ndp_receive_is_futile(ndp, connection)) {

@@ -16,11 +16,20 @@ static nd_ns book(struct nd_nic *nic, uint32_t bytes)
 
 void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes)
 {
-	*nic = (struct nd_nic){ .link_bps = link_bps };
-	if (!link_bps)
+	*nic = (struct nd_nic){ .packet_bytes = packet_bytes };
+	nd_nic_set_rate(nic, link_bps);
+}
+
+void nd_nic_set_rate(struct nd_nic *nic, uint64_t link_bps)
+{
+	nic->link_bps = link_bps;
+	nic->carry = 0;
+	if (!link_bps) {
+		nic->busy_until = nic->allowance_ns = 0;
 		return;
+	}
 	/* One full packet may be out when the next is handed over. */
-	nic->allowance_ns = (nd_ns)(NIC_PACKETS - 1) * packet_bytes * BITS_NS / link_bps;
+	nic->allowance_ns = (nd_ns)(NIC_PACKETS - 1) * nic->packet_bytes * BITS_NS / link_bps;
 }
 
 void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *endpoint)

@@ -29,6 +29,7 @@ struct nd_nic {
 	uint32_t count;
 	uint32_t turn;        /* asked first for control */
 	bool data_first;      /* a driver's turn has just begun */
+	uint32_t packet_bytes; /* of a full one on the link */
 	uint64_t link_bps;    /* 0: the driver's backpressure is the only limit */
 	uint64_t carry;       /* of the division that makes time of bytes */
 	nd_ns allowance_ns;   /* how far the link may be booked when a packet is handed over */
@@ -38,6 +39,8 @@ struct nd_nic {
 
 /* packet_bytes: of a full packet on the link. */
 void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes);
+/* Another rate; what is on its way stays booked as it was. */
+void nd_nic_set_rate(struct nd_nic *nic, uint64_t link_bps);
 void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *endpoint);
 
 /* A driver's turn begins. */

@@ -210,6 +210,14 @@ static ND_NOINLINE void set_cost(struct nd_pull *queue, uint32_t wire_bytes)
 	queue->cost_remainder = wire_bytes * NS_BITS % queue->link_bps;
 }
 
+void nd_pull_set_rate(struct nd_pull *queue, uint64_t link_bps)
+{
+	queue->link_bps = link_bps;
+	queue->remainder = 0; /* its unit is another; less than a nanosecond is given away */
+	queue->cost_bytes = 0;
+	queue->cost_ns = queue->cost_remainder = 0;
+}
+
 ND_INLINE void charge(struct nd_pull *queue, uint32_t wire_bytes, nd_ns now)
 {
 	if (queue->due + queue->slack < now) {

@@ -62,6 +62,9 @@ size_t nd_pull_bytes(uint32_t flows_max, uint32_t peers_max);
 void nd_pull_init(struct nd_pull *queue, void *memory, uint64_t link_bps, nd_ns slack,
 		  uint32_t flows_max, uint32_t peers_max);
 
+/* The link has another rate: the pull after the next is spaced by it. */
+void nd_pull_set_rate(struct nd_pull *queue, uint64_t link_bps);
+
 /* Opens a flow of peer at level (7 is served first). */
 void nd_pull_open(struct nd_pull *queue, uint32_t flow, uint32_t peer, uint32_t level);
 

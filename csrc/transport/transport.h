@@ -41,7 +41,12 @@ enum nd_command_kind {
 	ND_COMMAND_PATHS,    /* peer, payload = uint16_t path ids, bytes = 2 * count */
 	ND_COMMAND_DETACH,   /* app: the application is gone, reclaim all it held */
 	ND_COMMAND_WINDOW,   /* Homa: peer, bytes: RTTbytes of this peer, 0 = the configured ones */
-	ND_COMMAND_MSS,      /* host: bytes: message bytes that a full packet carries from now on */
+	/* Of the host alone: what it knows of its link. */
+	ND_COMMAND_MSS,    /* bytes: message bytes of full packets from now on; message: most that
+			    * the link takes, for connections that began with larger ones */
+	ND_COMMAND_LINK,   /* message: bits/s of the link: pulls are spaced, windows made for it */
+	ND_COMMAND_LEVELS, /* Homa: bytes: priority levels, 8, 4, 2 or 1, 0: as configured;
+			    * payload = uint32_t cutoffs[8] in force, NULL: as configured */
 };
 
 struct nd_command {

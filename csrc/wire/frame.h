@@ -46,7 +46,7 @@ struct nd_frame_config {
 	uint8_t dscp_data;           /* NDP DATA that may not be trimmed */
 	uint8_t dscp_trimmable;      /* NDP DATA that may */
 	uint8_t dscp_trimmed;        /* trimmed in the fabric */
-	uint8_t dscp_trimmed_last_hop;
+	uint8_t dscp_trimmed_last_hop; /* ... by the receiver's switch; the same: nobody can tell */
 	uint8_t dscp_control;        /* NDP packets without payload */
 	uint8_t dscp_homa[ND_HOMA_PRIORITIES]; /* by priority; HomaModule: class selectors */
 	uint8_t pcp[8];              /* of a tagged frame, by priority */

@@ -86,7 +86,8 @@ ND_INLINE enum nd_wire_error decode_ndp(const struct nd_frame_config *config, co
 	packet->flow = flow_of(packet->ndp.connection, ip, version);
 	if (packet->marks & ND_MARK_TRIMMED) {
 		packet->header_bytes = packet->wire_bytes;
-		if (dscp == config->dscp_trimmed_last_hop && !nd_ndp_trim_of(header))
+		if (dscp == config->dscp_trimmed_last_hop && dscp != config->dscp_trimmed &&
+		    !nd_ndp_trim_of(header))
 			packet->marks |= ND_MARK_LAST_HOP;
 		return ND_WIRE_OK;
 	}

@@ -276,6 +276,30 @@ static void write_turn(struct input *in)
 	}
 }
 
+/* What settings came to. */
+static void write_tell(struct input *in)
+{
+	struct nd_record_tell tell = {
+		.kind = ND_COMMAND_MSS + take8(in) % 4,
+		.bytes = take8(in) & 1 ? take8(in) % 10 : take32(in),
+		.message = take8(in) & 1 ? take32(in) : UINT64_C(10000000000),
+		.has_cutoffs = take8(in) & 1,
+	};
+
+	for (uint32_t i = ND_HOMA_PRIORITIES; i-- > 0 && tell.has_cutoffs;)
+		tell.cutoffs[i] = take8(in) * 100u;
+	append(ND_RECORD_TELL, take8(in) % 3, 0, &tell, sizeof(tell));
+}
+
+static void write_wire(struct input *in)
+{
+	struct nd_record_wire wire = { .frame = nd_frame_config_default(),
+				       .link_bps = take8(in) & 1 ? take32(in) : 0 };
+
+	spoil(in, &wire, sizeof(wire));
+	append(ND_RECORD_WIRE, 0, 0, &wire, sizeof(wire));
+}
+
 static void write_any(struct input *in)
 {
 	uint8_t body[BODY_MAX], kind = take8(in) % (ND_RECORD_KINDS + 1), index = take8(in);
@@ -298,7 +322,7 @@ static void step(struct input *in)
 {
 	static const uint8_t bare[] = { ND_RECORD_ATTACH, ND_RECORD_DETACH, ND_RECORD_TIMER,
 					ND_RECORD_EVENTS, ND_RECORD_CHECK, ND_RECORD_RESOLVER,
-					ND_RECORD_ASKED, ND_RECORD_MSS };
+					ND_RECORD_ASKED };
 	uint8_t choice = take8(in);
 
 	switch (choice % 16) {
@@ -325,6 +349,12 @@ static void step(struct input *in)
 		break;
 	case 11:
 		write_any(in);
+		break;
+	case 13:
+		if (choice & 16)
+			write_tell(in);
+		else
+			write_wire(in);
 		break;
 	case 12:
 		clock_now += (nd_ns)take32(in) * (choice & 16 ? ND_USEC : ND_MSEC);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Settings that come while a core runs: all or none, what they do to packets, and replays. */
+#include "test/memory_pair.h"
+#include "test/recording.h"
+#include "transport/homa.h"
+
+/* Of this process alone. */
+static const char *name_of(const char *case_name)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "test-settings-%d-%s", getpid(), case_name);
+	return name;
+}
+
+static struct nd_stack_settings settings_of(struct nd_stack *stack)
+{
+	struct nd_stack_settings settings;
+
+	CHECK_EQ(nd_stack_settings(stack, &settings), 0);
+	return settings;
+}
+
+static void set(struct nd_stack *stack, const struct nd_stack_settings *settings)
+{
+	int code = nd_stack_set(stack, settings, &error);
+
+	if (code < 0)
+		fprintf(stderr, "  %s\n", error.text);
+	CHECK_EQ(code, 0);
+}
+
+static void check_refused(struct nd_stack *stack, const struct nd_stack_settings *wrong,
+			  const char *text)
+{
+	struct nd_stack_settings before = settings_of(stack), after;
+
+	CHECK_EQ(nd_stack_set(stack, wrong, &error), -EINVAL);
+	CHECK(strstr(error.text, text));
+	after = settings_of(stack);
+	CHECK_EQ(after.link_bps, before.link_bps);
+	CHECK_EQ(after.mtu, before.mtu);
+	CHECK_EQ(after.levels, before.levels);
+	CHECK_EQ(after.frame.dscp_data, before.frame.dscp_data);
+}
+
+TEST(nd_stack_set__all_or_none)
+{
+	struct pair pair = open_pair("none", false);
+	struct nd_stack_settings wrong, good = settings_of(pair.client);
+
+	good.frame.dscp_data = 5;
+	good.link_bps = 5000000000;
+	wrong = good;
+	wrong.mtu = 575;
+	check_refused(pair.client, &wrong, "MTU of 575");
+	wrong.mtu = ND_PORT_MTU_MAX + 1;
+	check_refused(pair.client, &wrong, "MTU of");
+	wrong = good;
+	wrong.link_bps = 999999;
+	check_refused(pair.client, &wrong, "give 1 Mb/s to 10 Tb/s");
+	wrong = good;
+	wrong.levels = 3;
+	check_refused(pair.client, &wrong, "3 priority levels");
+	wrong.levels = 64;
+	check_refused(pair.client, &wrong, "64 priority levels");
+	wrong = good;
+	wrong.cutoffs[6] = 10;
+	check_refused(pair.client, &wrong, "cutoffs");
+	wrong = good;
+	wrong.frame.dscp_homa[3] = 64;
+	check_refused(pair.client, &wrong, "dscp_homa");
+	wrong = good;
+	wrong.frame.dscp_trimmable = wrong.frame.dscp_data;
+	check_refused(pair.client, &wrong, "dscp_trimmable");
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_CORE, "settings_refused"), 8);
+	set(pair.client, &good);
+	CHECK_EQ(settings_of(pair.client).frame.dscp_data, 5);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_CORE, "settings_taken"), 1);
+	close_pair(&pair);
+}
+
+/* What is not for changing while a core runs stays, whatever it is said to be. */
+TEST(nd_stack_set__takes_marks_alone_of_a_frame)
+{
+	struct pair pair = open_pair("marks", false);
+	struct nd_stack_settings settings = settings_of(pair.client);
+	uint16_t port = settings.frame.ndp_port;
+
+	settings.frame.ndp_port = 9;
+	settings.frame.homa_in_udp = true;
+	settings.frame.pcp[2] = 6;
+	set(pair.client, &settings);
+	settings = settings_of(pair.client);
+	CHECK_EQ(settings.frame.ndp_port, port);
+	CHECK(!settings.frame.homa_in_udp);
+	CHECK_EQ(settings.frame.pcp[2], 6);
+	close_pair(&pair);
+}
+
+TEST(nd_stack_settings__are_the_core_s_own)
+{
+	char service[128];
+	struct nd_stack_config config = config_of(name_of("remote"), 0, false);
+	struct nd_stack_settings settings;
+	struct nd_stack *stack, *remote;
+
+	snprintf(service, sizeof(service), "%s-service", config.ports[0].name);
+	config.service = service;
+	stack = open_stack(&config);
+	remote = nd_stack_attach(config.service, &error);
+	CHECK(remote);
+	CHECK_EQ(nd_stack_settings(remote, &settings), -ENOTSUP);
+	settings = settings_of(stack);
+	CHECK_EQ(nd_stack_set(remote, &settings, &error), -ENOTSUP);
+	CHECK(strstr(error.text, "another process"));
+	nd_stack_close(remote);
+	nd_stack_close(stack);
+}
+
+/* ---- what the MTU does ---- */
+
+/* Bytes of the frames that one message takes, on average. */
+static uint64_t frame_bytes_of(const struct pair *pair, const struct line *line, uint64_t number)
+{
+	uint64_t frames = counter(pair->client, ND_STACK_GROUP_PORT, "tx_frames");
+	uint64_t bytes = counter(pair->client, ND_STACK_GROUP_PORT, "tx_bytes");
+
+	send_filled(pair->client, line->client, 200000, 3);
+	expect_message(pair->server, line->server, number, 200000, 3);
+	expect_sent(pair->client, line->client);
+	return (counter(pair->client, ND_STACK_GROUP_PORT, "tx_bytes") - bytes) /
+	       (counter(pair->client, ND_STACK_GROUP_PORT, "tx_frames") - frames);
+}
+
+/* A connection goes on in the packets that it began with, others have the new ones. */
+TEST(nd_stack_set__mtu_of_new_connections)
+{
+	struct pair pair = open_pair("mtu", false);
+	struct nd_stack_settings settings = settings_of(pair.client);
+	struct line before, after;
+
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	before = connect_line(&pair, SERVICE);
+	settings.mtu = 700;
+	set(pair.client, &settings);
+	after = connect_line(&pair, SERVICE);
+	CHECK(frame_bytes_of(&pair, &after, 1) <= 714);
+	CHECK(frame_bytes_of(&pair, &before, 1) > 1000);
+	settings.mtu = ND_PORT_MTU_MAX; /* more than the port takes */
+	set(pair.client, &settings);
+	CHECK(frame_bytes_of(&pair, &after, 2) <= 714);
+	after = connect_line(&pair, SERVICE);
+	CHECK(frame_bytes_of(&pair, &after, 1) > 1000);
+	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "connections_oversize"), 0);
+	close_pair(&pair);
+}
+
+/* ---- replays ---- */
+
+static struct nd_stack *open_recorded(const char *port, uint32_t end)
+{
+	struct nd_stack_config config = config_of(port, end, false);
+
+	config.record = recording_path("settings", end);
+	return open_stack(&config);
+}
+
+/* Every setting another one, while messages of both protocols are under way. */
+static void set_all(struct nd_stack *stack, uint32_t round)
+{
+	struct nd_stack_settings settings = settings_of(stack);
+
+	settings.frame.dscp_control = (uint8_t)(20 + round);
+	settings.frame.dscp_homa[7] = (uint8_t)(50 + round);
+	settings.frame.dscp_trimmed_last_hop = (uint8_t)(30 + round);
+	settings.link_bps = (5 + round) * UINT64_C(1000000000);
+	settings.mtu = round % 2 ? 900 : 0;
+	settings.levels = (uint8_t)(1 << round % 4);
+	settings.cutoffs[7] = round % 3 ? 100 * round : 0;
+	set(stack, &settings);
+}
+
+/* E-X01 */
+TEST(nd_stack_set__is_replayed)
+{
+	const char *port = name_of("replayed");
+	struct pair pair;
+	struct line line;
+
+	pair.server = open_recorded(port, 0);
+	pair.client = open_recorded(port, 1);
+	pair.peer = resolve(pair.client, addresses[0][0]);
+	check_sizes(&pair);
+	listen_on(pair.server, ND_PROTO_NDP, SERVICE);
+	for (uint32_t round = 0; round < 8; round++) {
+		line = connect_line(&pair, SERVICE);
+		send_filled(pair.client, line.client, 300000, round);
+		set_all(pair.client, round);
+		set_all(pair.server, round);
+		expect_message(pair.server, line.server, 1, 300000, round);
+		expect_sent(pair.client, line.client);
+	}
+	close_pair(&pair);
+	for (uint32_t end = 0; end < 2; end++)
+		CHECK(check_identical(recording_path("settings", end)).sent > 1000);
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
