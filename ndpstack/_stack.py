@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ndpstack._resolver import Resolver
+    from ndpstack.paths._follower import Follower
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -110,6 +111,11 @@ class StackConfig:
     link_rate_bps: int = 0
     """Rate of our link: what windows and the spacing of pulls are made for, and never exceeded. 0:
     as the kernel says of the interface, 10 Gb/s where it does not know."""
+    switchd: str | None = None
+    """Where a switchd serves hosts: a UNIX path, or ADDRESS:PORT. Code points and priorities, the
+    link's rate unless it is given here, MTU and paths come from there, now and as they change."""
+    host: str = ""
+    """Our name in its configuration; found by our addresses when empty."""
     record: str | None = None
     """File in which all that the core is given is recorded, for `ndpstack replay`. An older one is
     kept as FILE.previous."""
@@ -224,6 +230,7 @@ class Stack:
     """
 
     _resolver: Resolver | None = None
+    _follower: Follower | None = None
 
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
@@ -234,6 +241,7 @@ class Stack:
         )
         try:
             self._find_ways(config)
+            self._follow(config)
         except BaseException:
             self.close(drain=0)
             raise
@@ -266,6 +274,17 @@ class Stack:
             from ndpstack._resolver import follow_kernel
 
             self._resolver = follow_kernel(self.dispatcher.app, config.name, config.netns)
+
+    def _follow(self, config: StackConfig) -> None:
+        if config.switchd is None:
+            return
+        # Most cores have no switchd: they do without its imports.
+        from ndpstack.paths._follower import Follower
+
+        addresses = [text for text in (config.address, config.address6) if text]
+        given = {"link_rate_bps": config.link_rate_bps} if config.link_rate_bps else {}
+        self._follower = Follower(self.dispatcher, config.switchd, config.host, addresses, given)
+        self._follower.start()
 
     @classmethod
     def attach(cls, service: str) -> Self:
@@ -407,6 +426,10 @@ class Stack:
         note = ffi.string(error.text).decode()
         return PortState(STATES[state[0]], ffi.string(mode).decode(), note)
 
+    def told(self) -> dict[str, object] | None:
+        """What switchd says, what of it is in force, and how old it is; None without one."""
+        return self._follower.describe() if self._follower else None
+
     def audit(self) -> str | None:
         """What is wrong inside the engines, or None. It looks at all they hold: for tests."""
         wrong = lib.nd_app_audit(self.dispatcher.app)
@@ -437,8 +460,9 @@ class Stack:
         if self._closed:
             return
         self._closed = True
-        if self._resolver is not None:
-            self._resolver.close()
+        for helper in (self._follower, self._resolver):
+            if helper is not None:
+                helper.close()
         try:
             if drain and not self.dispatcher.ended:
                 self.drain(drain)

@@ -154,6 +154,7 @@ class Daemon:
         configure_logs(config.daemon)
         self._namespaces = namespaces(config)
         self.mirrors.configure()
+        self.hosts.refresh()
         self._follow_ports()
         self._spawn(self._follow_namespaces)
 

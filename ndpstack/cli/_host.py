@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from ndpstack import _logs
 from ndpstack._stack import Backend, Profile
@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     run.add_argument(
         "--switchd", metavar="ADDRESS",
-        help="take paths, and the link's rate unless it is given, from the switchd that serves "
-        "hosts there: a path, or ADDRESS:PORT",
+        help="take code points, priorities, the link's rate unless it is given, MTU and paths from "
+        "the switchd that serves hosts there, now and as they change: a path, or ADDRESS:PORT",
     )  # fmt: skip
     run.add_argument(
         "--host",
@@ -98,11 +98,40 @@ def _run(arguments: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _told(switchd: Mapping[str, object]) -> str:
-    rate = format_rate(cast("int", switchd["link_rate_bps"]))
-    paths = len(cast("list[int]", switchd["paths"]))
-    away = "" if switchd["connected"] else "; it is away, and this is what it said last"
-    return f"{rate}, {paths} paths{away}"
+SOURCES: Final = {"switchd": "switchd", "config": "--link-rate", "own": "not told"}
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return "the interface's" if name in ("link_rate_bps", "mtu") else "the default"
+    if name == "link_rate_bps":
+        return format_rate(cast("int", value))
+    if name == "paths":
+        return f"{len(cast('list[int]', value))}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_listed(item)}" for key, item in value.items())
+    return str(value)
+
+
+def _listed(value: object) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    return "/".join(map(str, value)) or "measured"
+
+
+def _print_told(told: Mapping[str, object]) -> None:
+    """Where each setting comes from, and how old it is."""
+    age = "nothing told yet" if told["told_s"] is None else f"told {told['told_s']} s ago"
+    here = "" if told["connected"] else f"; away: {told['problem']}"
+    print(f"switchd       {told['address']}, {age}, away {told['outages']} times{here}")
+    settings = cast("Mapping[str, Mapping[str, object]]", told["settings"])
+    for name, row in settings.items():
+        source = SOURCES[cast("str", row["source"])]
+        print(f"  {name:<14} {_shown(name, row['value'])} ({source}, {row['age_s']} s)")
+    reasons = cast("Mapping[str, str]", told["reasons"])
+    for name, count in cast("Mapping[str, int]", told["refused"]).items():
+        because = f": {reasons[name]}" if name in reasons else ""
+        print(f"  {name:<14} refused {count} times{because}")
 
 
 def _print(status: Mapping[str, object]) -> None:
@@ -115,7 +144,7 @@ def _print(status: Mapping[str, object]) -> None:
     if status["link_rate_bps"]:
         print(f"link          {format_rate(cast('int', status['link_rate_bps']))}")
     if status["switchd"]:
-        print(f"switchd       {_told(cast('Mapping[str, object]', status['switchd']))}")
+        _print_told(cast("Mapping[str, object]", status["switchd"]))
     print(f"applications  {status['applications']}")
     counters = cast("Mapping[str, Mapping[str, int]]", status["counters"])
     for group, values in counters.items():

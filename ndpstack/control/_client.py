@@ -28,6 +28,10 @@ REPLY_BYTES_MAX = 64 * 2**20
 """Longest reply that is read: a forwarding database of a million addresses."""
 
 
+WAITING_MAX = 65536
+"""Notifications that may come before an answer; more come of no daemon of ours."""
+
+
 class ControlError(UserError):
     """The daemon refused a call; `code` says how."""
 
@@ -77,19 +81,22 @@ def _remedy(error: OSError) -> str:
 class Client:
     """A connection; one thread at a time."""
 
-    def __init__(self, address: str, timeout_seconds: float = 10.0) -> None:
+    def __init__(
+        self, address: str, timeout_seconds: float = 10.0, bytes_max: int = REPLY_BYTES_MAX
+    ) -> None:
         """Connects and checks that both sides speak the same version.
 
         Args:
             address: Path of a UNIX socket, or ADDRESS:PORT.
             timeout_seconds: Longest time that a call may take.
+            bytes_max: Longest message that is read.
 
         Raises:
             UnreachableError: There is nobody, or not the right one.
         """
         self._address, self._timeout = address, timeout_seconds
         self._socket = connect(address, timeout_seconds)
-        self._splitter = Splitter(REPLY_BYTES_MAX)
+        self._splitter = Splitter(bytes_max)
         self._waiting: list[Message] = []
         self._id = 0
         try:
@@ -167,6 +174,8 @@ class Client:
             if not data:
                 raise ConnectionResetError("it hung up")
             self._waiting.extend(self._splitter.feed(data))
+            if len(self._waiting) > WAITING_MAX:
+                raise WireError(f"more than {WAITING_MAX} messages that nobody asked for")
         except (OSError, WireError) as error:
             raise UnreachableError(f"{self._address}: {error}") from error
 

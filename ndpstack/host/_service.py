@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ndpstack._stack import Backend, PortState, Profile
-    from ndpstack.host._told import Told
 
 log = logging.getLogger("ndpstack.host")
 
@@ -56,8 +55,7 @@ class ServiceConfig:
     link_rate_bps: int = 0
     """Rate of the link, where the kernel does not know it or a switch paces it; 0: the kernel's."""
     switchd: str | None = None
-    """Where a switchd serves hosts: our paths, and the link's rate unless it is given, come from
-    there."""
+    """Where a switchd serves hosts; see StackConfig.switchd."""
     host: str = ""
     """Our name in switchd's configuration; found by our addresses when empty."""
     record: str | None = None
@@ -125,6 +123,8 @@ def plan(config: ServiceConfig) -> StackConfig:
         service=config.service,
         force=config.force,
         link_rate_bps=config.link_rate_bps,
+        switchd=config.switchd,
+        host=config.host,
         record=config.record,
         record_bytes=config.record_bytes,
     )
@@ -157,21 +157,10 @@ class HostService:
         self._addresses = [text for text in (stack.address, stack.address6) if text]
         self._held = contextlib.ExitStack()
         with self._held as held:
-            self._told = self._listen(config, held)
-            if self._told is not None and not stack.link_rate_bps:
-                stack = replace(stack, link_rate_bps=self._told.link_rate_bps())
             self._open(stack, held)
             self._held = held.pop_all()
         self._port: PortState | None = None
         self._stopping = False
-
-    def _listen(self, config: ServiceConfig, held: contextlib.ExitStack) -> Told | None:
-        if config.switchd is None:
-            return None
-        # Most hosts have no switchd of ours: they do without its imports.
-        from ndpstack.host._told import Told
-
-        return held.enter_context(Told(config.switchd, config.host, self._addresses))
 
     def _open(self, stack: StackConfig, held: contextlib.ExitStack) -> None:
         """The core, and the socket that tells of it."""
@@ -180,7 +169,7 @@ class HostService:
         except NdpError as error:
             raise UserError(str(error.strerror)) from error
         held.callback(self._stack.close, drain=0)
-        self._rate_bps = stack.link_rate_bps
+        self._link_rate_bps = stack.link_rate_bps
         documents: dict[str, Callable[[], Mapping[str, object]]] = {
             "status": self.describe,
             "help": self._stack.counter_texts,
@@ -208,8 +197,8 @@ class HostService:
             "interface": self._stack.name,
             "addresses": self._addresses,
             "port": {"state": state.state, "mode": state.mode, "note": state.note},
-            "link_rate_bps": self._rate_bps,
-            "switchd": self._told.describe() if self._told else None,
+            "link_rate_bps": self._link_rate_bps,
+            "switchd": self._stack.told(),
             "applications": core["apps_attached"] - core["apps_ended"] - 1,
             "counters": counters,
         }
@@ -226,8 +215,6 @@ class HostService:
             with selectors.DefaultSelector() as selector:
                 selector.register(reader, selectors.EVENT_READ)
                 selector.register(self._status, selectors.EVENT_READ)
-                if self._told is not None:
-                    selector.register(self._told, selectors.EVENT_READ)
                 self._look()
                 notify("READY=1", f"STATUS={self._line()}")
                 log.info("ready: %s", self._line())
@@ -244,8 +231,6 @@ class HostService:
             for key, _ in selector.select(patience):
                 if key.fileobj is self._status:
                     self._status.answer()
-            if self._told is not None:
-                self._told.apply(self._stack)
             self._look()
             if watchdog:
                 notify("WATCHDOG=1")

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from ndpstack._address import unpack
 from ndpstack._core import ffi, lib
+from ndpstack._rows import ROWS, indices, raw_peers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ndpstack import _core
     from ndpstack._stack import Stack
 
@@ -24,17 +23,6 @@ STATES: Final = {
     "homa": ("free", "outgoing", "incoming", "service", "replying", "unacked", "closed"),
 }  # fmt: skip
 WAYS: Final = ("none", "derived", "learned", "set")
-ROWS: Final = 256
-"""Taken from the core at once."""
-
-
-def _indices(stack: Stack, take: Callable[[_core.Pointer[int]], int]) -> Iterator[int]:
-    """Where the core's rows lie, as it is asked for them; each is valid until the next one."""
-    cursor = ffi.new("uint64_t *")
-    while cursor[0] != lib.ND_NEVER:
-        count = take(cursor)
-        stack.dispatcher.check(count, "cannot look into the core")
-        yield from range(count)
 
 
 def _seconds_since(moment: int) -> float:
@@ -52,6 +40,7 @@ def exchanges(stack: Stack) -> list[Row]:
         NdpError: The core is in another process.
     """
     app, out = stack.dispatcher.app, ffi.new("struct nd_exchange[]", ROWS)
+    rows = indices(stack.dispatcher, lambda at: lib.nd_app_exchanges(app, at, out, ROWS))
     return [
         {
             "protocol": PROTOCOLS[row.protocol],
@@ -70,21 +59,8 @@ def exchanges(stack: Stack) -> list[Row]:
             "arriving_bytes": row.arriving_bytes,
             "silent_s": round(_seconds_since(row.heard_at), 6),
         }
-        for row in (
-            out[i] for i in _indices(stack, lambda at: lib.nd_app_exchanges(app, at, out, ROWS))
-        )
+        for row in map(out.__getitem__, rows)
     ]
-
-
-def raw_peers(stack: Stack) -> Iterator[_core.nd_stack_peer]:
-    """Hosts that the core knows, itself first; each row is valid until the next one.
-
-    Raises:
-        NdpError: The core is in another process.
-    """
-    app, out = stack.dispatcher.app, ffi.new("struct nd_stack_peer[]", ROWS)
-    for index in _indices(stack, lambda at: lib.nd_app_peers(app, at, out, ROWS)):
-        yield out[index]
 
 
 def peers(stack: Stack) -> list[Row]:
@@ -100,7 +76,7 @@ def peers(stack: Stack) -> list[Row]:
             "way": WAYS[row.way],
             "idle_s": round(_seconds_since(row.used_at), 6),
         }
-        for row in raw_peers(stack)
+        for row in raw_peers(stack.dispatcher)
     ]
 
 
@@ -111,6 +87,7 @@ def applications(stack: Stack) -> list[Row]:
         NdpError: The core is in another process.
     """
     app, out = stack.dispatcher.app, ffi.new("struct nd_stack_app[]", ROWS)
+    rows = indices(stack.dispatcher, lambda at: lib.nd_app_apps(app, at, out, ROWS))
     return [
         {
             "application": row.index,
@@ -119,7 +96,7 @@ def applications(stack: Stack) -> list[Row]:
             "events_waiting": row.events,
             "events_late": row.backlog,
         }
-        for row in (out[i] for i in _indices(stack, lambda at: lib.nd_app_apps(app, at, out, ROWS)))
+        for row in map(out.__getitem__, rows)
     ]
 
 

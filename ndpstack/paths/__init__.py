@@ -8,6 +8,7 @@ A watcher keeps the last settings when the daemon is away, and asks again until 
 """
 
 from ndpstack.paths._settings import HostSettings as HostSettings
+from ndpstack.paths._settings import Marks as Marks
 from ndpstack.paths._settings import Path as Path
 from ndpstack.paths._settings import SettingsError as SettingsError
 from ndpstack.paths._settings import Trimming as Trimming

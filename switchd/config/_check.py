@@ -181,6 +181,8 @@ def _check_fabric(config: Config, problems: Problems) -> None:
             known(port, (*here, "via"))
     for name, host in config.host.items():
         known(host.port, ("host", name, "port"))
+    if config.priorities.levels not in (1, 2, 4, 8):
+        problems.add(("priorities", "levels"), "8, 4, 2 or 1: hosts make one of adjacent ones")
     cutoffs = config.priorities.cutoffs
     if len(cutoffs) >= config.priorities.levels or list(cutoffs) != sorted(set(cutoffs)):
         text = f"ascending sizes, fewer than the {config.priorities.levels} levels"

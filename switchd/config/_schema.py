@@ -353,7 +353,8 @@ class Priorities:
     """How hosts use priorities."""
 
     levels: Annotated[int, Range(1, 8)] = 8
-    """Levels that switches serve strictly."""
+    """Levels that switches serve strictly: 8, 4, 2 or 1; with fewer, adjacent ones of the 8 are
+    one."""
     cutoffs: tuple[Bytes, ...] = ()
     """Homa: largest unscheduled message of each level from the highest down; measured by each
     receiver when empty."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ndpstack.paths import HostSettings, Path, Trimming
+from ndpstack.paths import HostSettings, Marks, Path, Trimming
 from switchd.control._views import trimmed_dscp, trims
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def settings_of(
         paths=tuple(_path(path) for path in paths if _is_up(path, manager)),
         priority_levels=config.priorities.levels,
         cutoffs=tuple(config.priorities.cutoffs),
-        trimming=_trimming(plans, switch),
+        marks=_marks(plans, switch),
+        trimming=_trimming(plans, switch, port),
     )
 
 
@@ -56,18 +57,29 @@ def _path(path: FabricPath) -> Path:
     return Path(path.id, path.encoding, path.value, tuple(path.to))
 
 
-def _trimming(plans: Mapping[str, SwitchPlan], own: str) -> Trimming:
+def _marks(plans: Mapping[str, SwitchPlan], own: str) -> Marks | None:
+    """As the host's own switch reads them."""
+    if own not in plans:
+        return None
+    wire = plans[own].base.wire
+    return Marks(
+        dscp_data=cast("int", wire["dscp_data"]),
+        dscp_control=cast("int", wire["dscp_control"]),
+        dscp_homa=tuple(cast("list[int]", wire["dscp_homa"])),
+        pcp=tuple(cast("list[int]", wire["pcp"])),
+    )
+
+
+def _trimming(plans: Mapping[str, SwitchPlan], own: str, port: str) -> Trimming:
     """Trimming anywhere on the way; what may be trimmed is marked as the host's switch wants."""
     if own not in plans:
         return Trimming()
-    wire = plans[own].base.wire
-    ports = [port for plan in plans.values() for port in plan.ports.values()]
-    trimming = [port for port in ports if trims(port)]
-    trimmable = wire["dscp_trimmable"]
-    assert isinstance(trimmable, int)
+    trimming = [port for plan in plans.values() for port in plan.ports.values() if trims(port)]
+    last = plans[own].ports.get(port)
     return Trimming(
         enabled=bool(trimming),
         size=max((port.trim.size for port in trimming), default=0),
-        dscp_trimmable=trimmable,
+        dscp_trimmable=cast("int", plans[own].base.wire["dscp_trimmable"]),
         dscp_trimmed=tuple(sorted(set(map(trimmed_dscp, trimming)))),
+        dscp_last_hop=trimmed_dscp(last) if last is not None and trims(last) else None,
     )

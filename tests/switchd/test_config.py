@@ -162,6 +162,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[[path]]\nid=0\nvalue='10.0.0.1'", 'encoding = "address"'),
         ("[[path]]\nid=0\nvalue=1\n[[path]]\nid=0\nvalue=1", "there twice"),
         ("[priorities]\ncutoffs=['2KB','1KB']", "ascending sizes"),
+        ("[priorities]\nlevels=3", "8, 4, 2 or 1"),
         ("[switch.a.mirror.m]\nsource=[]\nfile='../x'", "without a folder"),
         ("[daemon]\nmetrics='localhost'", "write it like"),
         ("[daemon]\nlog='loud'", "there are: debug"),

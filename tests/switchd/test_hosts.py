@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_host import fresh_opening
 from running_daemon import CONFIG, RunningDaemon
 from timed import check_time
 
+import ndpstack
 from ndpstack._errors import UserError
 from ndpstack.control import Client, ControlError
 from ndpstack.paths import HostSettings, PathWatcher, SettingsError
@@ -20,6 +22,7 @@ from ndpstack.paths import HostSettings, PathWatcher, SettingsError
 if TYPE_CHECKING:
     from pathlib import Path
 
+CHANGES = 20
 TOLD_SECONDS_MAX = 0.01
 """From a link's change until a host has the settings that follow from it."""
 
@@ -39,7 +42,7 @@ def test_a_host_is_told_all_that_it_needs(daemon: RunningDaemon) -> None:
     assert settings.priority_levels == 8
     assert settings.trimming.enabled
     assert len(settings.trimming.dscp_trimmed) == 1
-    assert HostSettings.from_wire(settings.to_wire()) == settings
+    assert HostSettings.from_wire(settings.to_wire()) == (settings, {})
 
 
 def test_a_host_is_found_by_its_address(daemon: RunningDaemon) -> None:
@@ -142,4 +145,49 @@ WIRE = HostSettings("h", 1, 10, 1500, link_up=True, cutoffs=(1,)).to_wire()
 )
 def test_settings_that_are_none_are_refused(name: str, value: object) -> None:
     with suppress(SettingsError):
-        assert isinstance(HostSettings.from_wire(WIRE | {name: value}), HostSettings)
+        settings, refused = HostSettings.from_wire(WIRE | {name: value})
+        assert isinstance(settings, HostSettings)
+        assert refused.keys() <= {name}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("how", ["set", "reload"])
+def test_a_core_has_a_change_within_ten_milliseconds(
+    daemon: RunningDaemon, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the moment that the daemon has it; what reading the files takes is printed beside it."""
+    opening = fresh_opening()
+    config = ndpstack.StackConfig(
+        name=opening.device, backend="memory", address="10.0.0.1", listen=True,
+        switchd=str(daemon.folder / "hosts.sock"),
+    )  # fmt: skip
+    whole, told = [], []
+    with ndpstack.Stack(config) as stack, daemon.client() as client:
+        for gigabits in range(1, CHANGES + 1):
+            if how == "reload":
+                daemon.write(CONFIG.replace("10Gbit", f"{gigabits}Gbit"))
+            began = time.perf_counter()
+            items = [f"switch.tor0.port.h1.rate={gigabits}Gbit"]
+            client.call("set", items=items) if how == "set" else client.call("reload")
+            answered = time.perf_counter()
+            while rate_of(stack) != gigabits * 10**9:
+                assert time.perf_counter() < began + 10
+                time.sleep(0.0002)
+            whole.append(time.perf_counter() - began)
+            told.append(max(0.0, time.perf_counter() - answered))
+    with capsys.disabled():
+        for name, times in ((f"{how} until the core has it", whole), ("  after the answer", told)):
+            found = [f"p{share} {1000 * at(times, share):.2f} ms" for share in (50, 99)]
+            print(f"\n{name}: {', '.join(found)}", end="")
+    check_time(at(told, 50), TOLD_SECONDS_MAX)
+
+
+def rate_of(stack: ndpstack.Stack) -> object:
+    told = stack.told()
+    assert told is not None
+    settings = cast("dict[str, dict[str, object]]", told["settings"])
+    return settings["link_rate_bps"]["value"]
+
+
+def at(times: list[float], percent: int) -> float:
+    return sorted(times)[len(times) * percent // 100]
