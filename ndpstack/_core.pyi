@@ -686,7 +686,6 @@ class nd_stack_config(Struct):
     address_v6: Pointer[int]
     vlan: int
     frame: nd_frame_config
-    settings: nd_stack_settings
     link_bps: int
     no_ndp: bool
     no_homa: bool
@@ -1641,6 +1640,8 @@ class Lib:
     ND_COMMAND_DETACH: Final[int]
     ND_COMMAND_WINDOW: Final[int]
     ND_COMMAND_MSS: Final[int]
+    ND_COMMAND_LINK: Final[int]
+    ND_COMMAND_LEVELS: Final[int]
     ND_EVENT_ACCEPTED: Final[int]
     ND_EVENT_MESSAGE: Final[int]
     ND_EVENT_ABANDONED: Final[int]

@@ -98,7 +98,7 @@ enum nd_ndp_state {
 	X(data_resent, "DATA packets sent again after a NACK, a bounce or a loss.") \
 	X(data_received, "DATA packets that arrived with their payload.") \
 	X(headers_received, "DATA packets that arrived trimmed.") \
-	X(headers_last_hop, "... of them that were trimmed by the switch that this host hangs on.") \
+	X(headers_last_hop, "DATA packets that arrived trimmed by the switch that this host hangs on.") \
 	X(duplicates_received, "DATA packets that had arrived before: acknowledged, dropped.") \
 	X(acks_sent, "ACK packets sent.") \
 	X(nacks_sent, "NACK packets sent.") \

@@ -280,7 +280,7 @@ static void write_turn(struct input *in)
 static void write_tell(struct input *in)
 {
 	struct nd_record_tell tell = {
-		.kind = ND_COMMAND_MSS + take8(in) % 4,
+		.kind = (uint8_t)(ND_COMMAND_MSS + take8(in) % 4),
 		.bytes = take8(in) & 1 ? take8(in) % 10 : take32(in),
 		.message = take8(in) & 1 ? take32(in) : UINT64_C(10000000000),
 		.has_cutoffs = take8(in) & 1,
