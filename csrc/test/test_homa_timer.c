@@ -284,6 +284,17 @@ TEST(receive_resend__busy_while_in_service)
 	CHECK_STR(hand_next(), "DATA 101>2 0+10/10 in=10 p6");
 }
 
+/* GH#9: of several packets, too: no timer runs while it is the application's turn. */
+TEST(request_complete__stops_the_timer)
+{
+	hand_start_default();
+	hand_data(2, 100, 0, 1424, 2000, 2000);
+	CHECK(nd_homa_ops.deadline(hand) != ND_NEVER);
+	hand_data(2, 100, 1424, 576, 2000, 2000);
+	CHECK_EQ(hand_event().kind, ND_EVENT_REQUEST);
+	CHECK_EQ(nd_homa_ops.deadline(hand), ND_NEVER);
+}
+
 /* HM#53: slow links get slower timers by themselves. */
 TEST(nd_homa_config_default__derives_from_the_link)
 {
