@@ -291,4 +291,4 @@ async def _serve(daemon: Daemon, tethered: bool) -> None:
 def control_limits(config: Config) -> Limits:
     """Of the control socket."""
     daemon = config.daemon
-    return Limits(daemon.clients_max, daemon.calls_per_second, control_access(config))
+    return Limits(daemon.clients_max, daemon.client_cpu / 1e6, control_access(config))

@@ -134,9 +134,9 @@ anything between them:
 
 Call `version` first: `api` is raised when a message that was right before becomes wrong. New fields
 may appear at any time. A message is at most 1 MiB; a client that sends anything else is hung up on
-after a notification `error`, and counted. Calls of one client are answered in order, at the rate of
-`daemon.calls-per-second` after a burst of 200. Error codes: `unknown-method`, `invalid`
-(parameters), `invalid-config`, `refused`; the message names the remedy.
+after a notification `error`, and counted. Calls of one client are answered in order, and may take
+the share `daemon.client-cpu` of a CPU after a burst of 0.2 s. Error codes: `unknown-method`,
+`invalid` (parameters), `invalid-config`, `refused`; the message names the remedy.
 
 """
 

@@ -86,6 +86,13 @@ class Splitter:
             unicode_errors="strict",
             max_ext_len=0,
         )
+        self._fed = self._ended = 0
+        """Bytes that came, and those of whole messages."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no message waits for its end."""
+        return self._fed == self._ended
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """Messages that are whole with these bytes.
@@ -95,7 +102,9 @@ class Splitter:
         """
         try:
             self._unpacker.feed(data)
+            self._fed += len(data)
             for item in self._unpacker:
+                self._ended = self._unpacker.tell()
                 yield _message(item)
         except WireError:
             raise

@@ -56,8 +56,8 @@ class Daemon:
     """Group whose members may connect, next to root; the socket is root's alone without it."""
     clients_max: Annotated[int, Range(1, 1024)] = 64
     """Control clients at a time; more are refused and counted."""
-    calls_per_second: Annotated[int, Range(1, 1_000_000)] = 5000
-    """Calls that one client may make; it is slowed down beyond that."""
+    client_cpu: Annotated[PartsPerMillion, Range(1_000, 1_000_000)] = PartsPerMillion(250_000)
+    """Share of a CPU that one client's calls may take; it is slowed down beyond that."""
     hosts: str = ""
     """Where hosts are told their paths: a UNIX socket's path or ADDRESS:PORT of a loopback or
     management address; not at all when empty."""

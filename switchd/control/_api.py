@@ -187,6 +187,7 @@ class Api:
             control_clients=len(self.server.sessions) if self.server else 0,
             control_calls=counters.calls if counters else 0,
             control_errors=counters.errors if counters else 0,
+            control_slowed=counters.slowed if counters else 0,
             control_refused=counters.refused if counters else 0,
             audit="; ".join(self.controller.manager.audit()) or "ok",
         )

@@ -353,6 +353,8 @@ class RuntimeRow:
     """Calls answered."""
     control_errors: int
     """Of these, refused."""
+    control_slowed: int
+    """Times that a client had to wait because its calls took more than `client-cpu`."""
     control_refused: int
     """Clients refused: too many, without permission, malformed, oversized, not reading."""
     audit: str

@@ -9,6 +9,7 @@ import os
 import pwd
 import socket
 import struct
+import time
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,8 @@ from ndpstack._errors import UserError
 from ndpstack.control import Call, Notification, Reply, Splitter, WireError, encode
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from ndpstack.control import Message
     from switchd._sockets import Access
 
@@ -24,8 +27,10 @@ log = logging.getLogger("switchd.control")
 READ_BYTES = 65536
 BACKLOG_BYTES_MAX = 8 * 2**20
 """Bytes that wait for a client to read; one that lets more gather is hung up on."""
-BURST_CALLS = 200
-"""Calls that a client may make at once before its rate counts."""
+BURST_SECONDS = 0.2
+"""CPU time that a client's calls may take at once before its share counts."""
+MESSAGE_SECONDS_MAX = 10.0
+"""How long the rest of a message may take."""
 SEND_SECONDS_MAX = 10.0
 """How long a client may leave an answer unread."""
 _CREDENTIALS = struct.Struct("3i")
@@ -46,7 +51,8 @@ class ServerCounters:
         default=0, metadata={"help": "Clients refused by their credentials."}
     )
     refused_malformed: int = field(
-        default=0, metadata={"help": "Clients hung up on because of what they sent."}
+        default=0,
+        metadata={"help": "Clients hung up on because of what they sent or did not end."},
     )
     refused_unread: int = field(
         default=0, metadata={"help": "Clients hung up on because they did not read answers."}
@@ -114,18 +120,21 @@ class Session:
         return True
 
 
-class Limiter:
-    """A token bucket of calls."""
+class Budget:
+    """A token bucket of CPU time: a client has a share of a CPU, whatever it asks for."""
 
-    def __init__(self, per_second: int, now: float) -> None:
-        self._rate, self._tokens, self._filled = per_second, float(BURST_CALLS), now
+    def __init__(self, share: float, now: float) -> None:
+        self._share, self._left, self._filled = share, BURST_SECONDS, now
 
     def wait_seconds(self, now: float) -> float:
-        """Takes one token; how long to wait for it."""
-        self._tokens = min(BURST_CALLS, self._tokens + (now - self._filled) * self._rate)
+        """How long to wait until nothing is owed."""
+        self._left = min(BURST_SECONDS, self._left + (now - self._filled) * self._share)
         self._filled = now
-        self._tokens -= 1
-        return max(0.0, -self._tokens / self._rate)
+        return max(0.0, -self._left / self._share)
+
+    def spend(self, seconds: float) -> None:
+        """Takes what a call has cost, which may be more than there is."""
+        self._left -= seconds
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,8 @@ class Limits:
     """Of one server."""
 
     clients: int
-    calls_per_second: int
+    cpu: float
+    """Share of a CPU that each of them may have."""
     access: Access
     """Who may connect."""
 
@@ -209,15 +219,16 @@ class Server:
 
     async def _read(self, session: Session, reader: asyncio.StreamReader) -> None:
         loop = asyncio.get_running_loop()
-        limiter = Limiter(self._limits.calls_per_second, loop.time())
-        splitter = Splitter()
-        while data := await reader.read(READ_BYTES):
-            for message in splitter.feed(data):
-                wait = limiter.wait_seconds(loop.time())
-                if wait:
-                    self.counters.slowed += 1
-                    await asyncio.sleep(wait)
-                await self._answer(session, message)
+        budget = Budget(self._limits.cpu, loop.time())
+        async for message in _messages(reader):
+            wait = budget.wait_seconds(loop.time())
+            if wait:
+                self.counters.slowed += 1
+                await asyncio.sleep(wait)
+            # What others do meanwhile counts as well: many who call at once get less each.
+            began = time.thread_time()
+            await self._answer(session, message)
+            budget.spend(time.thread_time() - began)
 
     async def _answer(self, session: Session, message: Message) -> None:
         if not isinstance(message, Call):
@@ -237,6 +248,29 @@ class Server:
             text = f"{type(error).__name__}: {error}; the daemon's log has the details"
             reply = Reply(message.id, {"code": "internal", "message": text})
         await session.reply(reply)
+
+
+async def _messages(reader: asyncio.StreamReader) -> AsyncIterator[Message]:
+    """What a client says, as long as it ends what it has begun."""
+    loop, splitter = asyncio.get_running_loop(), Splitter()
+    end: float | None = None
+    while True:
+        try:
+            async with asyncio.timeout_at(end):
+                data = await reader.read(READ_BYTES)
+        except TimeoutError:
+            raise WireError(f"no end of a message within {MESSAGE_SECONDS_MAX:g} s") from None
+        if not data:
+            break
+        for message in splitter.feed(data):
+            yield message
+            end = None
+        if splitter.is_whole:
+            end = None
+        elif end is None:
+            end = loop.time() + MESSAGE_SECONDS_MAX
+    if not splitter.is_whole:
+        raise WireError("the connection ended within a message")
 
 
 def _peer(writer: asyncio.StreamWriter) -> str:

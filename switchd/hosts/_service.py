@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from switchd._controller import Controller
     from switchd.control._server import Session
 
-HOST_LIMITS = Limits(clients=4096, calls_per_second=100, access=Access(anybody=True))
+HOST_LIMITS = Limits(clients=4096, cpu=0.02, access=Access(anybody=True))
 """Of the server that hosts connect to."""
 
 
