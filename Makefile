@@ -6,9 +6,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed reproduce-quick \
-	demo demo-docs swarm fuzz bench bench-check bench-calls bench-fast bench-kill bench-sim bench-netns \
-	lint clean
+.PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed \
+	reproduce-quick demo demo-docs swarm fuzz bench bench-check bench-calls bench-control bench-fast bench-kill \
+	bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -130,6 +130,9 @@ bench-fast: build-gcc ## The fast path: echoes and the switch beside bare AF_XDP
 
 bench-netns: dev ## E-N08 and E-N09 on real links against their bounds
 	NDPSTACK_TIMED=1 $(BIN)/pytest -v tests/netns/test_run_bounds.py
+
+bench-control: dev ## What 10,000 control calls do to the p99 of a frame
+	NDPSTACK_TIMED=1 $(BIN)/pytest -v tests/switchd/test_whole.py -k control_calls
 
 KILLS ?= 50
 bench-kill: dev ## Kill -9 of applications, host service and switchd at load, KILLS times each
