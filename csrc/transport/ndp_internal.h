@@ -103,6 +103,7 @@ struct nd_ndp_listener {
 /* ---- control packets waiting for the NIC ---- */
 
 struct nd_ndp_control {
+	_Alignas(32)         /* in no two cache lines, and found by a shift */
 	uint32_t peer;       /* index, ND_NONE for a stranger */
 	uint32_t address;
 	uint32_t connection;
