@@ -85,6 +85,10 @@ def test_files_are_written(scenario: str, tmp_path: Path) -> None:
     assert all(float(row["fct_us"]) > 16 and row["state"] == "done" for row in rows)
     timeline = json.loads((out / "timeline.json").read_text())
     assert {event["ph"] for event in timeline["traceEvents"]} == {"X", "i", "M"}
+    starts = [event["ts"] for event in timeline["traceEvents"] if "ts" in event]
+    assert len(starts) == 50
+    assert starts == sorted(starts)
+    assert 1 < starts[-1] < results["result"]["time_ps"] / 1e6
 
 
 def test_tables_of_ports_and_goodput(scenario: str, tmp_path: Path) -> None:
