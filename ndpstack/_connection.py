@@ -84,6 +84,8 @@ class Connection(Source[memoryview]):
         self._abandoned = False
         self._last_settled: Event | None = None
         self.ordered = True
+        self.hand_over = _send
+        """How messages leave: at once, or with those of others."""
         self.peer: Final = peer
         self.port: Final = port
         self.id = 0
@@ -162,7 +164,9 @@ class Connection(Source[memoryview]):
         if self.unsent >= UNSENT_MAX:
             return -errno.EAGAIN
         self.unsent += 1
-        code = _send(self.dispatcher.app, NDP, _SEND, 0, 0, 0, self.id, 0, deadline, raw, size)
+        code = self.hand_over(
+            self.dispatcher.app, NDP, _SEND, 0, 0, 0, self.id, 0, deadline, raw, size
+        )
         if code < 0:
             self.unsent -= 1
         return code

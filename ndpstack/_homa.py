@@ -84,7 +84,8 @@ class Call(Waitable):
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.unread: Event | None = None
-        Waitable.__init__(self)
+        self.waiters = []
+        self._bell = -1
         self._dispatcher = dispatcher
         self._id = 0
         self.view: memoryview | None = None
@@ -292,10 +293,13 @@ class HomaSocket(Socket):
         kind: type[Call] = Call,
     ) -> tuple[Call, RequestCommand]:
         """A call that has not begun, and what begins it."""
-        self.check_open()
+        if self._closed or self.dispatcher.ended is not None:
+            self.check_open()
         peer, port = self.peer_of(address)
         raw, size = as_message(data, self.stack.message_bytes_max)
-        request = (check_priority(priority), peer.handle, port, deadline_ns(until), raw, size)
+        if not 0 <= priority <= PRIORITY_MAX:
+            check_priority(priority)
+        request = (priority, peer.handle, port, deadline_ns(until), raw, size)
         call = kind(self.dispatcher)
         call.peer, call.port, call.until = peer, port, until
         return call, request

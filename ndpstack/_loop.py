@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from ndpstack._dispatch import Dispatcher
@@ -18,10 +18,14 @@ class LoopDriver:
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
         self._loop = loop
-        self._thread = threading.get_ident()
+        self.thread: Final = threading.get_ident()
         self._descriptor = dispatcher.raw_descriptor()
         self._users = 0
         self._again: asyncio.Handle | None = None
+        self._unsent = False
+        """There is something to send or to take at the end of this turn."""
+        self.woke = False
+        """A task of this loop got what it waits for, and is going to run in the next turn."""
 
     def acquire(self) -> None:
         """A socket of this loop is opened."""
@@ -45,18 +49,27 @@ class LoopDriver:
 
     def flush_soon(self) -> None:
         """What was left to be sent leaves when all tasks had their turn."""
+        self._unsent = True
         if self._again is None:
-            self._again = self._loop.call_soon(self._next_batch)
+            self._again = self._loop.call_soon(self._end_turn)
 
     def _on_readable(self) -> None:
-        """Takes one batch; the rest is for the next turn, so that other tasks get theirs."""
-        if self._dispatcher.poll(woken=True):
-            self.flush_soon()
+        self._poll(True)
 
-    def _next_batch(self) -> None:
+    def _end_turn(self) -> None:
         self._again = None
-        if self._dispatcher.poll():
-            self.flush_soon()
+        if self._unsent:
+            self._poll(False)
+
+    def _poll(self, woken: bool) -> None:
+        """Takes one batch; the rest is for the next turn, so that other tasks get theirs.
+
+        What the tasks send that it woke leaves right behind them, at the end of that turn.
+        """
+        self.woke = False
+        self._unsent = self._dispatcher.poll(woken)
+        if (self._unsent or self.woke) and self._again is None:
+            self._again = self._loop.call_soon(self._end_turn)
 
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.
@@ -69,7 +82,7 @@ class LoopDriver:
             raise RuntimeError("this socket belongs to another event loop: open one in each loop")
         ready = False
         while not ready:
-            waiter = _Wake(self._loop, self._thread)
+            waiter = _Wake(self, self._loop)
             target.add_waiter(waiter)
             try:
                 if target.is_ready():  # Not before: another thread may make it so at any time.
@@ -78,25 +91,27 @@ class LoopDriver:
                     self._dispatcher.check_alive()
                 await waiter.future
             finally:
-                target.remove_waiter(waiter)
+                if target.waiters:
+                    target.remove_waiter(waiter)
             ready = target.is_ready()
 
 
 class _Wake:
     """Completes a future from whatever thread the dispatcher runs in."""
 
-    __slots__ = ("_loop", "_thread", "future")
+    __slots__ = ("_driver", "_loop", "future")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
+    def __init__(self, driver: LoopDriver, loop: asyncio.AbstractEventLoop) -> None:
+        self._driver = driver
         self._loop = loop
-        self._thread = thread
         self.future: asyncio.Future[None] = loop.create_future()
 
     def __call__(self) -> None:
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._driver.thread:
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._complete)
         elif not self.future.done():
+            self._driver.woke = True
             self.future.set_result(None)
 
     def _complete(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from ndpstack import _core, _homa, _ndp, _served
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
 lib = _core.lib
 
 T = TypeVar("T")
+
+_send_later = lib.nd_app_send_later
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
 
 class _AsyncSocket:
@@ -105,21 +107,10 @@ async def _make_room(socket: Socket, code: int) -> None:
 class Rpc(_served.Request):
     """A request that a server got: reply to it once."""
 
-    __slots__ = ("_driver",)
+    __slots__ = ()
 
-    _hand_over = lib.nd_app_send_later
-
-    def __init__(
-        self,
-        socket: _homa.HomaSocket,
-        peer: int,
-        served: _served.Served,
-        data: memoryview | None = None,
-        *,
-        driver: LoopDriver,
-    ) -> None:
-        super().__init__(socket, peer, served, data)
-        self._driver = driver
+    _hand_over = _send_later
+    _socket: _LoopSocket
 
     async def reply(self, data: Buffer) -> None:
         """Sends the reply, waiting for room; nothing happens when the client has given up.
@@ -134,7 +125,13 @@ class Rpc(_served.Request):
         message = self.prepare(data)
         while (code := self.try_reply(*message)) < 0:
             await _make_room(self._socket, code)
-        self._driver.flush_soon()
+        self._socket.driver.flush_soon()
+
+
+class _LoopSocket(_homa.HomaSocket):
+    """What is below a socket of a loop, whose requests find the loop here."""
+
+    driver: LoopDriver
 
 
 class _Call(_homa.Call):
@@ -142,7 +139,7 @@ class _Call(_homa.Call):
 
     __slots__ = ()
 
-    _hand_over = lib.nd_app_send_later
+    _hand_over = _send_later
 
 
 class HomaSocket(_AsyncSocket):
@@ -163,9 +160,10 @@ class HomaSocket(_AsyncSocket):
     """
 
     def __init__(self, stack: Stack) -> None:
-        self._socket = _homa.HomaSocket(stack)
+        self._socket = _LoopSocket(stack)
         self._service: _served.Service[Rpc] | None = None
         super().__init__(self._socket)
+        self._socket.driver = self._driver
 
     async def bind(self, port: int) -> None:
         """Serves a port, 1..32767.
@@ -173,7 +171,7 @@ class HomaSocket(_AsyncSocket):
         Raises:
             AddressInUse: An application of this host serves it.
         """
-        self._service = self._socket.serve(port, partial(Rpc, driver=self._driver))
+        self._service = self._socket.serve(port, Rpc)
 
     async def request(
         self,
@@ -213,7 +211,8 @@ class HomaSocket(_AsyncSocket):
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")
             raise
-        self._base.check_open()
+        if self._socket._closed or self._socket.dispatcher.ended is not None:
+            self._socket.check_open()
         return call.outcome()
 
     async def recv(self) -> Rpc:
@@ -222,7 +221,9 @@ class HomaSocket(_AsyncSocket):
         Raises:
             Closed: The socket is closed, or not bound.
         """
-        service = self._socket.bound(self._service)
+        service = self._service
+        if service is None or self._socket._closed or self._socket.dispatcher.ended is not None:
+            service = self._socket.bound(service)
         while (rpc := service.take()) is None:
             await self._driver.wait(service)
             self._base.check_open()
@@ -281,6 +282,7 @@ class NdpSocket(_AsyncSocket):
         made = cls.__new__(cls)
         made._socket = socket
         _AsyncSocket.__init__(made, socket)
+        socket.connection.hand_over = _send_later
         return made
 
     async def connect(self, address: Address, *, priority: int = 0) -> None:
@@ -297,6 +299,7 @@ class NdpSocket(_AsyncSocket):
         except BaseException:
             opening.give_up()
             raise
+        connection.hand_over = _send_later
         self._socket.finish_connect(connection, opening)
 
     async def send(self, data: Buffer, *, deadline: float | None = None) -> None:
@@ -313,6 +316,7 @@ class NdpSocket(_AsyncSocket):
         message = self._socket.prepare_send(data, deadline)
         while (code := self._socket.connection.try_send(*message)) < 0:
             await self._make_room(code)
+        self._driver.flush_soon()
 
     async def _make_room(self, code: int) -> None:
         room = self._socket.connection.room

@@ -185,6 +185,36 @@ def test_connections_end(kind: str, pair: Pair) -> None:
     run(kind, main())
 
 
+def test_messages_of_one_turn_leave_together(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T19: at its end, by one crossing, and none before."""
+
+    async def main() -> None:
+        async with aio.NdpSocket(pair[0]) as listener, aio.NdpSocket(pair[1]) as client:
+            await listener.bind(PORT)
+            await listener.listen()
+            await client.connect((pair[0].address, PORT))
+            dispatcher, polls = pair[1].dispatcher, 0
+            poll = dispatcher.poll
+
+            def counted(woken: bool = False) -> bool:
+                nonlocal polls
+                polls += 1
+                return poll(woken)
+
+            monkeypatch.setattr(dispatcher, "poll", counted)
+            for _ in range(10):
+                await client.send(b"x")
+            assert polls == 0
+            await asyncio.sleep(0)
+            assert polls > 0
+            await client.flush()
+            monkeypatch.undo()
+
+    run(kind, main())
+
+
 def test_a_slow_reader_makes_its_sender_wait(kind: str, pair: Pair) -> None:
     """Backpressure reaches the task that sends; the loop goes on."""
 
