@@ -165,7 +165,8 @@ struct nd_app_message {
  * Waits until then, as above, but for a slice at most, for a request to a port (Homa) or a message
  * of a connection (NDP). Its length if it is short and all that came; once the
  * batch is confirmed, it is given back. -EAGAIN: message has the count of the batch that came.
- * alone: nobody else waits, so that word of what was sent before may come along with the message.
+ * alone: nobody else waits, so that word of what was sent before ends no wait: it comes along with
+ * the message. Who begins to wait meanwhile has the core make another event.
  */
 int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
 		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
