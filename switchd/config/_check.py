@@ -92,7 +92,8 @@ class _Switch:
         self._profile(port.profile, (*keys, "profile"))
         if port.mtu and port.mtu + FRAMING_BYTES > self.switch.frame:
             need = port.mtu + FRAMING_BYTES
-            self.problems.add((*keys, "mtu"), f"frames of {need}B do not fit: set `frame` to it")
+            text = f"frames of {need}B do not fit into {self.switch.frame}B: set `frame` to {need}B"
+            self.problems.add((*keys, "mtu"), text)
         if port.rate and not 10**6 <= port.rate <= 400 * 10**9:
             self.problems.add((*keys, "rate"), "is not within 1Mbit to 400Gbit")
         default = Port()
@@ -136,7 +137,8 @@ class _Switch:
         if switch.netns and switch.forwarding != "fib":
             self.problems.add((*self.keys, "netns"), 'belongs to forwarding = "fib"')
         if len(switch.address) > switch.addresses:
-            self.problems.add((*self.keys, "addresses"), "is less than there are of `address`")
+            text = f"{switch.addresses} is less than the {len(switch.address)} of `address`"
+            self.problems.add((*self.keys, "addresses"), text)
 
 
 def _check_devices(config: Config, problems: Problems) -> None:

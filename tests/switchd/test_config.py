@@ -136,7 +136,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[switch.a.port.p]\nphantom = {}", "needs a `rate`"),
         ("[switch.a.port.p]\nrate='1Gbit'\nphantom={rate='2Gbit'}", "would never mark"),
         ("[switch.a.port.p]\nrate='1Kbit'", "1Mbit to 400Gbit"),
-        ("[switch.a.port.p]\nmtu='9000B'", "frames of 9022B do not fit: set `frame` to it"),
+        ("[switch.a.port.p]\nmtu='9000B'", "do not fit into 2048B: set `frame` to 9022B"),
         ("[switch.a]\nframe='9021B'\nport.p.mtu='9000B'", "set `frame`"),
         ("[switch.a.port.p]\nbackend='packet'\nqueues=2", 'backend = "xdp" only'),
         ("[switch.a.port.p]\nbackend='memory'\nnetns='x'", "has no interface"),
