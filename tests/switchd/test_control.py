@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from running_daemon import RunningDaemon
+from running_daemon import CONFIG, RunningDaemon
 
 from ndpstack._errors import UserError
 from ndpstack.control import Client, ControlError, Reply
+from switchd.config import load
 from switchd.control import METHODS, ServerCounters
 from switchd.control._server import Session, may_connect
+from switchd.plan import build_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -292,17 +294,67 @@ PARAMS = st.dictionaries(
 )
 
 
+def in_force(daemon: RunningDaemon) -> object:
+    """What the data path does, as it says itself, and what it was told to do."""
+    switches = daemon.plane.switches.items()
+    plans = {
+        name: (item.base, item.forwarding, {port: fake.plan for port, fake in item.ports.items()})
+        for name, item in switches
+    }
+    assert {name: set(ports) for name, (_, _, ports) in plans.items()} == {
+        name: set(plan.ports) for name, plan in daemon.daemon.manager.plan.items()
+    }
+    return plans
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.data())
+def test_a_fuzzed_file_is_in_force_whole_or_not_at_all(
+    daemon: RunningDaemon, data: st.DataObject
+) -> None:
+    """Lines lost, doubled or cut, steps that fail: the old file's plan or the new one's."""
+    rates = [data.draw(st.sampled_from(["1Gbit", "2Gbit", "3Gbit"])) for _ in range(3)]
+    text = CONFIG.format(folder=daemon.folder).replace("10Gbit", rates[0])
+    text = text.replace('profile = "homa"', f'profile = "homa"\nrate = "{rates[1]}"')
+    if data.draw(st.booleans()):
+        text += f'[switch.tor0.port.h3]\nbackend = "memory"\nrate = "{rates[2]}"\n'
+    lines = text.splitlines()
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        lines[at : at + 1] = data.draw(
+            st.sampled_from([[], [lines[at]] * 2, [lines[at][:-3]], ['rate = "1Gbit"'], lines[:at]])
+        ) or [""]
+    daemon.path.write_text("\n".join(lines))
+    daemon.plane.fail_at = data.draw(st.integers(-1, 4))
+    before = in_force(daemon)
+    with daemon.client() as client:
+        try:
+            client.call("reload")
+        except ControlError:
+            daemon.plane.fail_at = -1
+            assert in_force(daemon) == before
+        else:
+            daemon.plane.fail_at = -1
+            assert daemon.daemon.manager.plan == build_plan(load(daemon.path))
+            in_force(daemon)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(st.sampled_from(sorted(METHODS)), PARAMS)
 def test_no_call_fails_inside(
     daemon: RunningDaemon, method: str, params: dict[str, object]
 ) -> None:
-    """Whatever is asked is answered or refused for a reason, and what is in force is valid."""
+    """Whatever is asked is answered or refused for a reason, and what is in force is valid.
+
+    What is refused has changed nothing, neither what is said to be in force nor what is.
+    """
     with daemon.client() as client:
+        before = row(client, "running-config"), in_force(daemon)
         try:
             client.call(method, **params)
         except ControlError as error:
             assert error.code in ("invalid", "invalid-config", "refused")  # noqa: PT017
+            assert (row(client, "running-config"), in_force(daemon)) == before
         assert row(client, "status")["switches"] in (0, 1)
         assert client.call("reload", dry_run=True) is not None
 
