@@ -64,6 +64,8 @@ def following(address: object, **settings: object) -> Iterator[tuple[ndpstack.St
     with ndpstack.Stack(config) as stack:
         wire = MemoryHost(opening)
         try:
+            # What is sent before the link is up is lost, and nobody here answers for it.
+            until(lambda: stack.port_state().state == "up")
             yield stack, wire
         finally:
             wire.close()
