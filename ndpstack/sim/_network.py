@@ -106,7 +106,7 @@ class Network:
         """Number of "host 3", "edge 0", "agg 5", "core 1" or, in a graph, "switch 2"."""
         kind, _, text = name.partition(" ")
         first, end = self._kinds().get(kind, (0, 0))
-        number = first + int(text)
+        number = first + int(text) if text.isdecimal() else end
         if not first <= number < end:
             known = ", ".join(
                 f"{kind} 0..{end - first - 1}"

@@ -114,6 +114,13 @@ def test_slices_and_probes_do_not_change_a_run() -> None:
     assert watched.goodput.sum() == watched.rows["payload_bytes"].sum()
 
 
+@pytest.mark.parametrize("name", ["edge0", "h0", "edge", "edge -1", "edge 2", "", "spine 0"])
+def test_a_node_that_is_not_there_is_named(name: str) -> None:
+    capture = f'probes.capture.between=["{name}", "host 0"]'
+    with pytest.raises(UserError, match=f"no node '{name}' .*host 0..7, edge 0..1"):
+        Simulation(small(capture))
+
+
 def test_a_scenario_ends_at_its_duration() -> None:
     simulation = Simulation(small("duration=10us"))
     assert simulation.run() is Status.UNTIL
