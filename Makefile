@@ -7,8 +7,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed \
-	reproduce-quick demo demo-docs swarm fuzz bench bench-check bench-calls bench-control bench-fast bench-kill \
-	bench-sim bench-netns lint clean
+	reproduce-quick demo demo-docs docs-commands swarm fuzz bench bench-check bench-calls bench-control bench-fast \
+	bench-kill bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -147,6 +147,10 @@ bench-calls: dev ## Memory that stays flat over CALLS requests from Python
 bench-sim: build-gcc dev ## Packet-hops a second of the simulator, memory, what Python adds
 	ninja -C build-gcc csrc/bench_sim
 	PYTHONSAFEPATH= python tests/tools/bench_sim.py # It imports what lies beside it.
+
+PAGES ?=
+docs-commands: dev build-gcc ## Every command of README and docs as written; root, PAGES= for some; long
+	PYTHONSAFEPATH= python docs/_tools/run_commands.py $(PAGES)
 
 lint: dev ## ruff and mypy
 	ruff check .

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import secrets
-import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from page_commands import PAGES, ROOT, Command, commands
+from run_commands import ELSEWHERE, FORMS, IN_TREE, NOT_RUN, SHOWN_IN_TEXT, WORLDS
 from running_daemon import CONFIG, RunningDaemon
 
 from ndpstack.cli import main as ndpstack
@@ -26,83 +27,34 @@ from switchd.switchctl._main import expand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md"] + [
-    path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts
-]
-OURS = ("ndpstack", "switchd", "switchctl", "make")
-GENERATED = ("docs/operating/commands.md", "docs/reference/commands.md")
+COMMANDS = commands()
 
-NOT_RUN = {
-    r"make .*": "CI's own steps run the targets",
-    r"ndpstack reproduce (?!--list).*": "minutes to hours; CI's own step runs the quick part",
-    r"ndpstack swarm .*": "minutes; tests/test_swarm.py runs short ones, and CI the rest",
-    r"ndpstack bench .*": "minutes on a quiet machine; tests/bench has small ones",
-    r"ndpstack run servers-incast .*": "20 s each; tests/netns/test_run_worlds.py is quicker",
-    r"ndpstack run homa-w4.*": "seconds; deploy/check-wheel runs a shorter one",
-    r"ndpstack (run|sweep) incast.toml .*": "the file is the page's; tests/cli has such runs",
-    r"ndpstack (decode|replay|host run) .*": "want an interface or what was recorded there",
-    r"ndpstack lab .*": "test_the_lab_page_works does",
-    r"ndpstack (?!doctor$|reproduce --list$).*": "tests/cli and tests/netns run such",
-    r"switchctl --socket \S+/labs/demo/\S+ .*": "test_the_lab_page_works does",
-    r"switchd --config .*": "tests/switchd/test_whole.py starts daemons",
-    r"switchctl top": "wants a terminal; tests/switchd/test_switchctl.py has its screen",
-    r"switchctl --watch .*": "does not end",
+IN_TESTS = {
+    "switchd --check-config deploy/config/switchd.toml",
+    "switchctl show ports",
+    "switchctl diff",
+    "switchctl reload",
+    "switchctl show drops --nonzero",
+    "switchctl show trim",
+    "switchctl -o json show ports",
+    "switchctl mirror tor0 m0 --source h1 h2 --file m0.pcapng",
+    "switchctl show port tor0/h1",
+    "switchctl show counters --nonzero",
+    "switchctl events",
+    "switchctl doctor",
+    "switchctl batch -e commands.txt",
+    "switchctl fault tor0/h1 loss=1% delay=5us",
+    "ndpstack doctor",
+    "ndpstack reproduce --list",
 }
-"""Commands that are parsed and not run here, and why."""
+"""Commands that run here as well, in a fraction of a second; `make docs-commands` runs them all."""
 
 ENDLESS = ("capture", "events")
 """Commands of switchctl that run until they are interrupted, or for --seconds."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command as a page has it."""
-
-    page: str
-    text: str
-
-    @property
-    def words(self) -> list[str]:
-        """Its words, up to a pipe or another file."""
-        words = shlex.split(self.text, comments=True)
-        ends = [index for index, word in enumerate(words) if word in ("|", ">", ">>", "&&", "&")]
-        return words[: min(ends, default=len(words))]
-
-    @property
-    def reason(self) -> str:
-        """Why it is not run here; empty when it is."""
-        plain = " ".join(self.words)
-        return next((why for form, why in NOT_RUN.items() if re.fullmatch(form, plain)), "")
-
-
-def shell_lines(text: str) -> Iterator[str]:
-    """Lines of a page's blocks, fenced or indented."""
-    fenced = re.findall(r"^```(?:sh|console)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    for block in [*fenced, *re.findall(r"(?:^    \S.*\n)+", outside, re.MULTILINE)]:
-        yield from block.splitlines()
-
-
-def commands() -> list[Command]:
-    """All of them."""
-    found = []
-    for path in PAGES:
-        page = path.relative_to(ROOT).as_posix()
-        if page in GENERATED:
-            continue
-        for line in shell_lines(path.read_text().replace("\\\n", "")):
-            command = line.strip().removeprefix("$ ")
-            if command.split(" ", 1)[0] in OURS:
-                found.append(Command(page, command))
-    return found
-
-
-COMMANDS = commands()
-
-
 def label(command: Command) -> str:
-    return f"{Path(command.page).stem}: {' '.join(command.words)}"
+    return f"{Path(command.page).stem}: {command.plain}"
 
 
 def parse(words: list[str]) -> None:
@@ -127,11 +79,20 @@ def test_pages_have_commands() -> None:
         "docs/how-to/swarm.md",
         "docs/operating/running.md",
     }
-    for form in NOT_RUN:
-        assert any(re.fullmatch(form, " ".join(command.words)) for command in COMMANDS), form
+    assert {command.plain for command in COMMANDS} >= IN_TESTS
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=label)
+def test_every_command_is_run_somewhere() -> None:
+    """What `make docs-commands` leaves out has a reason, or a step of CI that has its text."""
+    for form in (*NOT_RUN, *ELSEWHERE, *FORMS.values()):
+        assert any(re.fullmatch(form, command.plain) for command in COMMANDS), form
+    for file, text in itertools.chain(*ELSEWHERE.values()):
+        assert text in (ROOT / file).read_text(), (file, text)
+    pages = {command.page for command in COMMANDS}
+    assert pages >= WORLDS.keys() | IN_TREE | SHOWN_IN_TEXT.keys()
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.is_ours], ids=label)
 def test_every_command_is_one(command: Command) -> None:
     parse(command.words)
 
@@ -149,7 +110,7 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningD
 
 
 @pytest.mark.parametrize(
-    "command", [command for command in COMMANDS if not command.reason], ids=label
+    "command", [command for command in COMMANDS if command.plain in IN_TESTS], ids=label
 )
 def test_it_works_as_written(
     command: Command, daemon: RunningDaemon, capfdbinary: pytest.CaptureFixture[bytes]
@@ -179,8 +140,6 @@ def test_the_lab_page_works(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         for command in COMMANDS
         if command.page == "docs/how-to/lab.md" and "demo" in command.text
     ]
-    # What is done in the lab stands below the block that ends with its end.
-    wanted.sort(key=lambda words: words[1:3] == ["lab", "down"])
     programs = {"ndpstack": ndpstack, "switchctl": switchctl}
     try:
         for program, *rest in wanted:
