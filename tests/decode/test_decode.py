@@ -181,6 +181,16 @@ def test_ipv6_and_lists() -> None:
     assert decode_frame(b"") is None
 
 
+@pytest.mark.parametrize("nano", [False, True])
+def test_times_of_a_classic_capture_are_nanoseconds(tmp_path: Path, nano: bool) -> None:
+    frame = Ether(homa())
+    frame.time = 1_700_000_000.5
+    path = tmp_path / "classic.pcap"
+    wrpcap(str(path), [frame], nano=nano)
+    (record,) = read_capture(path)
+    assert record.time_ns == 1_700_000_000_500_000_000
+
+
 def test_reading_stops_at_the_first_packet_that_is_cut(tmp_path: Path) -> None:
     path = pcap(tmp_path / "a.pcap", FRAMES)
     path.write_bytes(path.read_bytes()[:-10])

@@ -166,6 +166,12 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[switch.a.mirror.m]\nsource=[]\nfile='../x'", "without a folder"),
         ("[daemon]\nmetrics='localhost'", "write it like"),
         ("[daemon]\nlog='loud'", "there are: debug"),
+        ("[switch.a]\nport.p={}\ngroup.g.ports=['p','p']", "a port is in it twice"),
+        ("[switch.a]\nnetns='n'", "switch.a.netns: belongs to forwarding"),
+        (
+            "[switch.a]\naddresses=0\nport.p={}\naddress=[{mac='02:00:00:00:00:01', to='p'}]",
+            "addresses",
+        ),
         ("daemon = 3", "is not a table"),
         ("[daemon", "switchd.toml"),
         ("a = " + "[" * 3000, "nested too deeply"),
@@ -174,6 +180,13 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
 def test_mistakes_name_the_remedy(tmp_path: Path, table: str, text: str) -> None:
     found = problems(tmp_path, table)
     assert any(text in line for line in found), found
+
+
+def test_two_memory_ports_may_name_one_peer(tmp_path: Path) -> None:
+    table = (
+        "[switch.a]\nport.p={backend='memory', device='x'}\nport.q={backend='memory', device='x'}"
+    )
+    assert set(build_plan(load(write(tmp_path, table)))["a"].ports) == {"p", "q"}
 
 
 def test_frames_of_the_largest_mtu_just_fit(tmp_path: Path) -> None:
