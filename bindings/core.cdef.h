@@ -357,6 +357,7 @@ struct nd_homa_config {
 	uint32_t message_bytes_max;
 	bool window_dynamic;
 	bool basic;
+	bool by_length;
 	bool own_cutoffs_first;
 	uint8_t first_priority;
 	uint8_t levels;

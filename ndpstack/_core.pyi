@@ -295,6 +295,7 @@ class nd_homa_config(Struct):
     message_bytes_max: int
     window_dynamic: bool
     basic: bool
+    by_length: bool
     own_cutoffs_first: bool
     first_priority: int
     levels: int

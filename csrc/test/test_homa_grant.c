@@ -362,6 +362,22 @@ TEST(grant_oldest__share_of_the_oldest)
 	CHECK_EQ(hand_counters()->fifo_grants, before / 2000);
 }
 
+/* By length, what was granted already does not count: the longer message waits. */
+TEST(key_of__by_length)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.by_length = true;
+	config.overcommit = 1;
+	hand_start(&config, false);
+	hand_data(9, 50, 0, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 51>9 <11424 p0");
+	hand_data(2, 100, 0, 1424, 55000, 1424);
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
+	hand_data(9, 50, 1424, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "");
+}
+
 /* R-H4-2: Basic grants everybody, at one priority. */
 TEST(nd_homa_grant_update__basic_has_no_limit)
 {

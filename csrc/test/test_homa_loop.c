@@ -87,6 +87,7 @@ static struct nd_homa_config draw_config(struct nd_rng *rng)
 	config.rtt_bytes = 1000 + nd_rng_below(rng, 40000);
 	config.max_incoming_bytes = config.rtt_bytes * (1 + nd_rng_below(rng, 8)) + 2000;
 	config.window_dynamic = nd_rng_coin(rng);
+	config.by_length = nd_rng_coin(rng);
 	config.send_fifo_permille = nd_rng_coin(rng) ? 50 : 0;
 	config.grant_fifo_permille = nd_rng_coin(rng) ? 50 : 0;
 	config.incast_rpcs = nd_rng_coin(rng) ? 5 : 0;

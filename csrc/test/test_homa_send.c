@@ -49,6 +49,19 @@ TEST(choose__srpt)
 	CHECK_EQ(hand_counters()->data_bytes_sent, 18100);
 }
 
+/* ... unless lengths alone are to count: then a message that has come far waits for a shorter one. */
+TEST(choose__by_length)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.by_length = true;
+	hand_start(&config, false);
+	hand_request(2, 5000);
+	CHECK_STR(hand_next(), "DATA 2>2 0+1424/5000 in=5000 p6");
+	hand_request(3, 4000);
+	CHECK_STR(hand_next(), "DATA 4>3 0+1424/4000 in=4000 p6");
+}
+
 /* ... and a message that may not send does not stand in the way. */
 TEST(choose__only_ready_messages)
 {

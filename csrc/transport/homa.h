@@ -44,6 +44,7 @@ struct nd_homa_config {
 
 	/* Priorities. */
 	bool basic;                 /* Homa's "Basic": one priority, no limit of overcommitment */
+	bool by_length;             /* serve the shortest message, not the one with the least left */
 	bool own_cutoffs_first;     /* before a peer's first CUTOFFS: assume it has ours */
 	uint8_t first_priority;     /* ... else this one; HomaModule: 6 */
 	uint8_t levels;             /* 8, 4, 2 or 1: adjacent levels are collapsed */

@@ -25,9 +25,11 @@ static uint64_t peer_key(const struct nd_homa *homa, uint32_t peer)
 	return first_message(homa, peer)->order.key;
 }
 
-static uint64_t key_of(const struct nd_homa_rpc *rpc)
+static uint64_t key_of(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
-	return (uint64_t)(rpc->in.bytes - rpc->in.granted) << 32 | rpc->age;
+	uint32_t done = homa->config.by_length ? 0 : rpc->in.granted;
+
+	return (uint64_t)(rpc->in.bytes - done) << 32 | rpc->age;
 }
 
 static bool wants_grants(const struct nd_homa_rpc *rpc)
@@ -186,7 +188,7 @@ static void enter(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
 	uint32_t index = rpc->index;
 
-	nd_homa_order_insert(homa, peer, index, key_of(rpc));
+	nd_homa_order_insert(homa, peer, index, key_of(homa, rpc));
 	nd_homa_list_append(homa, &homa->lists[LIST_OLDEST], LIST_OLDEST, rpc);
 	if (peer->grantable == index)
 		peer_changed(homa, peer);
@@ -211,10 +213,10 @@ static void rekey(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	uint32_t index = rpc->index;
 
 	if (peer->grantable == index) {
-		rpc->order.key = key_of(rpc);
+		rpc->order.key = key_of(homa, rpc);
 	} else {
 		nd_homa_order_remove(homa, peer, index);
-		nd_homa_order_insert(homa, peer, index, key_of(rpc));
+		nd_homa_order_insert(homa, peer, index, key_of(homa, rpc));
 	}
 	if (peer->grantable == index)
 		peer_changed(homa, peer);
@@ -252,7 +254,7 @@ static bool serve(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t rank)
 		leave(homa, rpc);
 		return false;
 	}
-	rpc->order.key = key_of(rpc);
+	rpc->order.key = key_of(homa, rpc);
 	sort_active(homa, rank);
 	return true;
 }
@@ -278,7 +280,7 @@ void nd_homa_grant_run(struct nd_homa *homa)
 static void update_member(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
 	struct nd_homa_peer *peer = nd_homa_peer_at(homa, rpc->peer);
-	bool moved = rpc->order.key != key_of(rpc);
+	bool moved = rpc->order.key != key_of(homa, rpc);
 
 	if (moved)
 		rekey(homa, rpc);

@@ -16,17 +16,18 @@ static bool has_data(const struct nd_homa_rpc *rpc)
 	       (out->resend_from < out->resend_to || out->sent < out->granted || !out->begun);
 }
 
-static uint64_t srpt_key(const struct nd_homa_rpc *rpc)
+static uint64_t srpt_key(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
 	uint64_t remaining = (uint64_t)rpc->out.bytes - rpc->out.sent +
 			     (rpc->out.resend_to - rpc->out.resend_from);
+	uint64_t bytes = homa->config.by_length ? rpc->out.bytes : remaining;
 
-	return nd_min_u64(remaining, UINT32_MAX) << 32 | rpc->age;
+	return nd_min_u64(bytes, UINT32_MAX) << 32 | rpc->age;
 }
 
 static ND_NOINLINE void make_ready(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
-	nd_heap_set(&homa->ready, rpc->index, srpt_key(rpc));
+	nd_heap_set(&homa->ready, rpc->index, srpt_key(homa, rpc));
 	if (homa->config.send_fifo_permille && rpc->out.bytes > homa->config.mss_bytes &&
 	    !nd_heap_has(&homa->ready_oldest, rpc->index))
 		nd_heap_set(&homa->ready_oldest, rpc->index, rpc->age);

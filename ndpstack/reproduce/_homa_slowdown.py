@@ -22,6 +22,8 @@ from ndpstack.reproduce._published import SizeBin, homa_slowdown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ndpstack.reproduce._homa_runs import Load
+
 
 SETTLES_SOON = 0.6
 """Below this load the backlog of long messages does not grow for long."""
@@ -168,6 +170,16 @@ def slowdown_at(share: float, effort: Effort, outcome: Outcome) -> None:
                 high=IDEAL,
             ),
         ]
+        if name == "w5":
+            outcome.checks.append(_by_length(label, load, share, effort, outcome))
+
+
+def _by_length(label: str, load: Load, share: float, effort: Effort, outcome: Outcome) -> Check:
+    """What the tail of W5 would be if messages were served by their length, not by bytes left."""
+    found = slowdowns(run(outcome, load, share, effort, "transport.homa.by-length=true"))
+    deciles = _deciles(_ranges(homa_slowdown("Homa", "w5", share), found))
+    tail = _worst([decile.p99 / decile.paper_p99 for decile in deciles])
+    return Check(f"{label}, served by length: p99, worst decile, ours / paper", "1", tail)
 
 
 def _against_ideal(name: str, share: float, found: Slowdowns) -> float:
