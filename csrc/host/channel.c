@@ -288,13 +288,3 @@ void nd_channel_hush_core(struct nd_channel *channel)
 	nd_ring_disarm(&channel->submissions);
 	hush_bell(channel->fds[ND_CHANNEL_WAKE_CORE]);
 }
-
-uint32_t nd_channel_room(struct nd_channel *channel)
-{
-	uint32_t room = nd_ring_room(&channel->completions, channel->layout.events);
-
-	if (ND_LIKELY(room != ND_RING_CORRUPT))
-		return room;
-	channel->corrupt = true;
-	return 0;
-}

@@ -102,7 +102,22 @@ void nd_channel_wake_app(struct nd_channel *channel);
 bool nd_channel_arm_core(struct nd_channel *channel);
 /* Silences the bell of an application whose commands are not going to be taken now. */
 void nd_channel_hush_core(struct nd_channel *channel);
-/* Free slots of the completion ring. */
-uint32_t nd_channel_room(struct nd_channel *channel);
+
+/* True when a command waits, or there is something to be said of the ring: then it is to be taken. */
+static inline bool nd_channel_has_command(struct nd_channel *channel)
+{
+	return channel->armed || nd_ring_filled(&channel->submissions, 1);
+}
+
+/* Free slots of the completion ring, at most wanted. */
+static inline uint32_t nd_channel_room(struct nd_channel *channel, uint32_t wanted)
+{
+	uint32_t room = nd_ring_room(&channel->completions, wanted);
+
+	if (ND_LIKELY(room != ND_RING_CORRUPT))
+		return room;
+	channel->corrupt = true;
+	return 0;
+}
 
 #endif

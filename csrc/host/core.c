@@ -50,6 +50,8 @@ static int add_engine(struct nd_core *core, const struct nd_transport_ops *ops,
 	engine->mss = mss_given ? mss_given : nd_core_mss_of(core, ops->protocol);
 	engine->mss_link = engine->mss;
 	ops->init(engine->endpoint, &setup);
+	engine->bit = (uint8_t)(1u << core->engine_count);
+	nd_core_stir(core, engine);
 	nd_nic_add(&core->nic, ops, engine->endpoint);
 	core->engine_count++;
 	nd_recorder_engine(core->recorder, ops->protocol, config);

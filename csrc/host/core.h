@@ -15,6 +15,9 @@
  * 3. A packet to a peer whose way is unknown is dropped and counted, and the control plane is
  *    asked for it: engines send the packet again, and the neighbour is known by then. Who asks for
  *    a peer by its address waits for the answer, so that nobody connects to where no way leads.
+ * 4. Most rounds find nothing, and most others concern one engine. So an engine is asked for
+ *    packets, events and its deadline only when it was told something since, or its time has come
+ *    (transport.h, note 5).
  */
 #ifndef ND_HOST_CORE_H
 #define ND_HOST_CORE_H
@@ -77,6 +80,14 @@ struct nd_core_engine {
 	uint32_t mss;       /* that it sends packets with now */
 	uint32_t mss_link;  /* ... and could at most on these links */
 	uint32_t mss_given; /* by the application's config: never more; 0: what the MTU allows */
+	uint8_t bit;        /* in masks of engines, and of the NIC's members */
+};
+
+/* Which engines are to be asked for what, as bits: they were told something since they were asked. */
+struct nd_core_news {
+	uint8_t packets;
+	uint8_t events;
+	uint8_t deadlines;
 };
 
 struct nd_core_port {
@@ -140,6 +151,8 @@ struct nd_core {
 	struct nd_peers peers;
 	struct nd_core_engine engines[ND_CORE_ENGINES_MAX];
 	uint32_t engine_count;
+	struct nd_core_news news;
+	nd_ns due; /* the earliest deadline of the engines as of the last time that timers were run */
 	struct nd_rx_memory rx_memory;
 	struct nd_nic nic;
 	struct nd_core_port ports[ND_STACK_PORTS_MAX];
@@ -200,6 +213,29 @@ static inline bool nd_core_is_polled(const struct nd_core *core)
 	return core->config.profile == ND_STACK_POLLED;
 }
 
+/* NULL when the host does without this protocol. */
+static inline struct nd_core_engine *nd_core_engine_of(struct nd_core *core, uint8_t protocol)
+{
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		if (core->engines[i].ops->protocol == protocol)
+			return &core->engines[i];
+	return NULL;
+}
+
+/* The bits of all engines. */
+static inline uint8_t nd_core_every_engine(const struct nd_core *core)
+{
+	return (uint8_t)((1u << core->engine_count) - 1);
+}
+
+/* It was told something: it is to be asked again for all that it may have. */
+static inline void nd_core_stir(struct nd_core *core, const struct nd_core_engine *engine)
+{
+	core->news.packets |= engine->bit;
+	core->news.events |= engine->bit;
+	core->news.deadlines |= engine->bit;
+}
+
 /* True in the thread that runs the rounds. */
 static inline bool nd_core_is_ours(const struct nd_core *core)
 {
@@ -235,7 +271,13 @@ uint32_t nd_core_longest_message(const struct nd_core *core);
 void nd_core_answer_service(struct nd_core *core);
 void nd_core_check_apps(struct nd_core *core, nd_ns now);
 /* True for one whose commands wait because it does not take its events. */
-bool nd_core_app_is_behind(struct nd_core_app *app);
+static inline bool nd_core_app_is_behind(struct nd_core_app *app)
+{
+	uint32_t least = app->channel.layout.events / 2;
+
+	return app->backlog_count || nd_channel_room(&app->channel, least) < least;
+}
+
 void nd_core_init_memory(struct nd_core *core);
 
 /* core_command.c */

@@ -102,15 +102,22 @@ static bool deliver_from(struct nd_core *core, const struct nd_core_engine *engi
 		}
 		total += count;
 	} while (count == ND_CORE_BATCH);
-	return total;
+	return total > 0;
 }
 
 bool nd_core_deliver_events(struct nd_core *core)
 {
+	uint8_t told = core->news.events;
 	bool busy = false;
 
-	for (uint32_t i = 0; i < core->engine_count; i++)
-		busy |= deliver_from(core, &core->engines[i]);
+	core->news.events = 0;
+	for (uint32_t i = 0; i < core->engine_count; i++) {
+		if (!(told & core->engines[i].bit) || !deliver_from(core, &core->engines[i]))
+			continue;
+		busy = true;
+		core->news.packets |= core->engines[i].bit; /* it has room again */
+		core->news.deadlines |= core->engines[i].bit;
+	}
 	for (uint32_t i = 0; i < core->apps_limit; i++) {
 		struct nd_core_app *app = &core->apps[i];
 
@@ -127,19 +134,14 @@ bool nd_core_deliver_events(struct nd_core *core)
 
 /* ---- commands ---- */
 
-bool nd_core_app_is_behind(struct nd_core_app *app)
-{
-	return app->backlog_count ||
-	       nd_channel_room(&app->channel) < app->channel.layout.events / 2;
-}
-
 static uint32_t take_from(struct nd_core *core, uint32_t index, nd_ns now)
 {
 	struct nd_core_app *app = &core->apps[index];
 	struct nd_submission submission;
 	uint32_t count = 0;
 
-	while (count < ND_CORE_BATCH && !nd_core_app_is_behind(app)) {
+	while (count < ND_CORE_BATCH && nd_channel_has_command(&app->channel) &&
+	       !nd_core_app_is_behind(app)) {
 		int taken = nd_channel_take(&app->channel, &submission);
 
 		if (taken == 0 || taken == -EPIPE)
@@ -293,6 +295,7 @@ void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)
 		struct nd_command command = { .kind = ND_COMMAND_DETACH, .app = (uint16_t)index };
 
 		core->engines[i].ops->submit(core->engines[i].endpoint, &command, now);
+		nd_core_stir(core, &core->engines[i]);
 	}
 	nd_core_forget_waiting(core, index);
 	free_app(core, app);

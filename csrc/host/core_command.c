@@ -5,14 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_t protocol)
-{
-	for (uint32_t i = 0; i < core->engine_count; i++)
-		if (core->engines[i].ops->protocol == protocol)
-			return &core->engines[i];
-	return NULL;
-}
-
 /* Commands whose outcome an application waits for. */
 static bool is_answered(uint8_t kind)
 {
@@ -119,66 +111,87 @@ static int resolve(struct nd_core *core, uint32_t app, const struct nd_command *
 }
 
 /* Whether the peer that a command names can be talked to, as far as is known. */
-static int check_peer(struct nd_core *core, uint32_t handle, struct nd_event *event, nd_ns now)
+static int check_peer(struct nd_core *core, uint32_t handle, uint32_t *detail, nd_ns now)
 {
 	struct nd_peer *peer = nd_peers_find(&core->peers, handle);
 
 	if (!peer)
 		return -ESTALE;
 	peer->used_at = now;
-	event->detail = handle == ND_PEERS_SELF ? ND_UNREACHABLE_SELF : peer->lost;
+	*detail = handle == ND_PEERS_SELF ? ND_UNREACHABLE_SELF : peer->lost;
 	if (peer->lost)
 		nd_core_ask_way(core, peer, now);
-	return event->detail ? -EHOSTUNREACH : 0;
+	return *detail ? -EHOSTUNREACH : 0;
 }
 
-static int submit(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
-		  struct nd_event *event, nd_ns now)
+/* An engine's command; its outputs go to *command. *detail: why the peer cannot be talked to. */
+static int submit(struct nd_core *core, uint32_t app, uint8_t protocol, struct nd_command *command,
+		  uint32_t *detail, nd_ns now)
 {
-	const struct nd_core_engine *engine = engine_of(core, submission->protocol);
-	struct nd_command command = submission->command;
+	struct nd_core_engine *engine = nd_core_engine_of(core, protocol);
 	uint64_t *last;
 	int code = 0;
 
-	if (command.kind == ND_COMMAND_DETACH || is_of_host(command.kind) || command.priority > 7)
+	if (command->kind == ND_COMMAND_DETACH || is_of_host(command->kind) ||
+	    command->priority > 7)
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;
-	if (names_a_peer(command.kind))
-		code = check_peer(core, command.peer, event, now);
+	if (names_a_peer(command->kind))
+		code = check_peer(core, command->peer, detail, now);
 	if (code < 0)
 		return code;
-	last = &core->apps[app].last[submission->protocol];
-	if (command.id == ND_STACK_ID_LAST)
-		command.id = *last;
-	command.app = (uint16_t)app;
-	code = engine->ops->submit(engine->endpoint, &command, now);
+	last = &core->apps[app].last[protocol];
+	if (command->id == ND_STACK_ID_LAST)
+		command->id = *last;
+	command->app = (uint16_t)app;
+	code = engine->ops->submit(engine->endpoint, command, now);
+	nd_core_stir(core, engine);
+	if (code == 0 &&
+	    (command->kind == ND_COMMAND_CONNECT || command->kind == ND_COMMAND_REQUEST))
+		*last = command->id;
+	return code;
+}
+
+static void answer(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
+		   const struct nd_command *taken)
+{
+	struct nd_event event = event_about(submission);
+
+	event.kind = ND_EVENT_OPENED;
+	event.id = taken->id;
+	event.message = taken->message;
+	/* An RPC's id is for later use; it is not worth waking anybody. */
+	nd_core_post(core, app, &event, taken->kind != ND_COMMAND_REQUEST);
+}
+
+static void command_peer(struct nd_core *core, uint32_t app,
+			 const struct nd_submission *submission, nd_ns now)
+{
+	struct nd_event event = event_about(submission);
+	int code = resolve(core, app, &submission->command, &event, now);
+
 	if (code < 0)
-		return code;
-	if (command.kind == ND_COMMAND_CONNECT || command.kind == ND_COMMAND_REQUEST)
-		*last = command.id;
-	event->id = command.id;
-	event->message = command.message;
-	return 0;
+		refuse(core, app, submission, event.detail, code);
+	else if (event.kind)
+		nd_core_post(core, app, &event, true);
 }
 
 void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
 		     nd_ns now)
 {
-	uint8_t kind = submission->command.kind;
-	struct nd_event event = event_about(submission);
-	int code = kind == ND_STACK_COMMAND_PEER
-			   ? resolve(core, app, &submission->command, &event, now)
-			   : submit(core, app, submission, &event, now);
+	struct nd_command command = submission->command;
+	uint32_t detail = 0;
+	int code;
 
 	core->counters.commands++;
-	if (code < 0) {
-		refuse(core, app, submission, event.detail, code);
+	if (command.kind == ND_STACK_COMMAND_PEER) {
+		command_peer(core, app, submission, now);
 		return;
 	}
-	if (!is_answered(kind) || (kind == ND_STACK_COMMAND_PEER && !event.kind))
-		return;
-	event.kind = ND_EVENT_OPENED;
-	/* An RPC's id is for later use; it is not worth waking anybody. */
-	nd_core_post(core, app, &event, kind != ND_COMMAND_REQUEST);
+	code = submit(core, app, submission->protocol, &command, &detail, now);
+	if (ND_UNLIKELY(code < 0))
+		refuse(core, app, submission, detail, code);
+	else if (is_answered(command.kind))
+		answer(core, app, submission, &command);
 }

@@ -90,13 +90,23 @@ bool nd_core_answer_call(struct nd_core *core)
 
 /* ---- a round ---- */
 
-static bool run_timers(struct nd_core *core, nd_ns now)
+/* When the first engine is due; they are asked if one may have changed its mind. */
+static nd_ns find_due(struct nd_core *core)
+{
+	nd_ns due = ND_NEVER;
+
+	if (!core->news.deadlines)
+		return core->due;
+	core->news.deadlines = 0;
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		due = nd_min_u64(due, core->engines[i].ops->deadline(core->engines[i].endpoint));
+	return due;
+}
+
+static bool run_due(struct nd_core *core, nd_ns now)
 {
 	bool busy = false;
 
-	if (core->unread && ++core->timers_waited < TIMERS_WAIT_MAX)
-		return true;
-	core->timers_waited = 0;
 	for (uint32_t i = 0; i < core->engine_count; i++) {
 		const struct nd_core_engine *engine = &core->engines[i];
 
@@ -104,9 +114,19 @@ static bool run_timers(struct nd_core *core, nd_ns now)
 			continue;
 		nd_recorder_timer(core->recorder, i, now);
 		engine->ops->on_deadline(engine->endpoint, now);
+		nd_core_stir(core, engine);
 		busy = true;
 	}
 	return busy;
+}
+
+static bool run_timers(struct nd_core *core, nd_ns now)
+{
+	if (core->unread && ++core->timers_waited < TIMERS_WAIT_MAX)
+		return true;
+	core->timers_waited = 0;
+	core->due = find_due(core);
+	return ND_UNLIKELY(core->due <= now) && run_due(core, now);
 }
 
 /* The slow things, and whatever a bell may have rung for that was no packet and no command. */

@@ -4,15 +4,7 @@
 
 #include <string.h>
 
-#define BLANKS_FIRST 4u /* most rounds send a packet or two; asking for more blanks is for bulk */
-
-static const struct nd_core_engine *engine_of(const struct nd_core *core, uint8_t protocol)
-{
-	for (uint32_t i = 0; i < core->engine_count; i++)
-		if (core->engines[i].ops->protocol == protocol)
-			return &core->engines[i];
-	return NULL;
-}
+#define BLANKS_FIRST 3u /* most rounds send a packet or two; asking for more blanks is for bulk */
 
 /* ---- receive ---- */
 
@@ -53,7 +45,7 @@ void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const stru
 {
 	struct nd_frame_peer addresses;
 	struct nd_packet packet;
-	const struct nd_core_engine *engine;
+	struct nd_core_engine *engine;
 	enum nd_wire_error error;
 
 	error = nd_frame_decode(&core->frame, frame->data, frame->bytes, &addresses, &packet);
@@ -61,15 +53,17 @@ void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const stru
 		nd_wire_count(&core->wire, error);
 		return;
 	}
-	engine = engine_of(core, packet.protocol);
+	engine = nd_core_engine_of(core, packet.protocol);
 	if (ND_UNLIKELY(!engine || !nd_peers_is_own(&core->peers, addresses.target))) {
 		core->counters.rx_not_ours++;
 		return;
 	}
 	packet.source = sender_of(core, port_index, &addresses, now);
 	packet.target = ND_PEERS_SELF;
-	if (ND_LIKELY(packet.source != ND_NONE))
-		engine->ops->receive(engine->endpoint, &packet, now);
+	if (ND_UNLIKELY(packet.source == ND_NONE))
+		return;
+	engine->ops->receive(engine->endpoint, &packet, now);
+	nd_core_stir(core, engine);
 }
 
 bool nd_core_receive(struct nd_core *core, nd_ns now)
@@ -177,6 +171,13 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 	core->counters.tx_packets++;
 }
 
+/* All that were asked have no more packets; had there been no room for one, nobody was asked. */
+static void note_nothing(struct nd_core *core, nd_ns now)
+{
+	if (nd_nic_room_at(&core->nic) <= now)
+		core->news.packets &= (uint8_t)~core->nic.asked;
+}
+
 /* What the engines have to send now, at most a batch; returns how many packets. */
 static uint32_t send_packets(struct nd_core *core, nd_ns now)
 {
@@ -187,8 +188,10 @@ static uint32_t send_packets(struct nd_core *core, nd_ns now)
 
 	for (; (room = take_blanks(core, batch, ND_CORE_BATCH - count, now)) > 0; batch = most) {
 		for (; room; room--, count++) {
-			if (!nd_nic_next(&core->nic, &packet, now))
+			if (!nd_nic_next(&core->nic, &packet, now)) {
+				note_nothing(core, now);
 				return count;
+			}
 			send_packet(core, &packet, now);
 		}
 	}
@@ -197,10 +200,17 @@ static uint32_t send_packets(struct nd_core *core, nd_ns now)
 
 bool nd_core_transmit(struct nd_core *core, nd_ns now)
 {
-	uint32_t count;
+	uint8_t asked = core->due <= now ? nd_core_every_engine(core) : core->news.packets;
+	uint32_t count = 0;
 
-	nd_nic_begin(&core->nic);
-	count = send_packets(core, now);
+	if (asked) {
+		core->nic.asked = asked;
+		core->news.packets |= asked; /* until they have no more */
+		core->news.events |= asked;  /* being asked may change them */
+		core->news.deadlines |= asked;
+		nd_nic_begin(&core->nic);
+		count = send_packets(core, now);
+	}
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
 		struct nd_core_port *port = &core->ports[i];
 

@@ -63,6 +63,7 @@ int nd_core_tell(struct nd_core *core, uint32_t index, struct nd_command *comman
 	const struct nd_core_engine *engine = &core->engines[index];
 
 	nd_recorder_tell(core->recorder, index, command, now);
+	nd_core_stir(core, engine);
 	return engine->ops->submit(engine->endpoint, command, now);
 }
 

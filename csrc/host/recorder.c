@@ -254,17 +254,15 @@ void nd_recorder_engine(struct nd_recorder *recorder, uint8_t protocol, const vo
 
 /* ---- rounds ---- */
 
-void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
-			 const struct nd_submission *submission, const uint8_t *send_region,
-			 nd_ns now)
+void nd_recorder_write_command(struct nd_recorder *recorder, uint32_t app,
+			       const struct nd_submission *submission, const uint8_t *send_region,
+			       nd_ns now)
 {
 	struct nd_record record = {
 		.kind = ND_RECORD_COMMAND, .index = (uint8_t)app, .now = now };
 	struct nd_submission copy = *submission;
 	const uint8_t *payload = submission->command.payload;
 
-	if (ND_LIKELY(!recorder))
-		return;
 	/* As it crosses a channel: the application's own addresses mean nothing to a replay. */
 	if (payload)
 		copy.command.payload = (void *)(uintptr_t)(payload - send_region + 1);
@@ -272,12 +270,10 @@ void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
 			  payload ? copy.command.bytes : 0);
 }
 
-void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now)
+void nd_recorder_write_turn(struct nd_recorder *recorder, nd_ns now)
 {
 	struct nd_record record = { .kind = ND_RECORD_TURN, .now = now };
 
-	if (ND_LIKELY(!recorder))
-		return;
 	recorder->turn = recorder->at;
 	recorder->unsent = false;
 	nd_recorder_write(recorder, &record, NULL, 0, NULL, 0);
@@ -293,9 +289,9 @@ static bool forget_empty(struct nd_recorder *recorder)
 	return true;
 }
 
-void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now)
+void nd_recorder_write_round_end(struct nd_recorder *recorder, nd_ns now)
 {
-	if (ND_UNLIKELY(recorder) && !forget_empty(recorder))
+	if (!forget_empty(recorder))
 		nd_recorder_note(recorder, ND_RECORD_EVENTS, 0, 0, now);
 }
 
@@ -338,14 +334,12 @@ void nd_recorder_wire(struct nd_recorder *recorder, const struct nd_frame_config
 	nd_recorder_write(recorder, &record, &wire, sizeof(wire), NULL, 0);
 }
 
-void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,
-		      nd_ns now)
+void nd_recorder_write_sent(struct nd_recorder *recorder, uint8_t port,
+			    const struct nd_frame *frame, nd_ns now)
 {
 	struct nd_record record = { .kind = ND_RECORD_SENT, .index = port, .now = now };
 	struct nd_record_sent sent = { .bytes = frame->bytes };
 
-	if (ND_LIKELY(!recorder))
-		return;
 	sent.check = nd_crc32c(frame->data, frame->bytes);
 	nd_recorder_write(recorder, &record, &sent, sizeof(sent), frame->data,
 			  nd_min_u32(frame->bytes, ND_RECORDING_HEAD_BYTES));

@@ -50,16 +50,8 @@ void nd_recorder_port(struct nd_recorder *recorder, uint8_t index,
 void nd_recorder_engine(struct nd_recorder *recorder, uint8_t protocol, const void *config);
 
 /* A round is command()*, turn(), room() and sent()*, frame()*, timer()*, round_end(). */
-void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
-			 const struct nd_submission *submission, const uint8_t *send_region,
-			 nd_ns now);
-void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port, const struct nd_frame *frame,
-		      nd_ns now);
 /* An engine gave a packet up that did not leave. */
 void nd_recorder_unsent(struct nd_recorder *recorder);
-void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now);
-/* Events leave now. A round without anything at all is forgotten. */
-void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now);
 /* No events will: the core stops, and its last rounds are turns only. */
 void nd_recorder_last_turn_end(struct nd_recorder *recorder);
 
@@ -75,7 +67,43 @@ void nd_recorder_tell(struct nd_recorder *recorder, uint32_t engine,
 void nd_recorder_wire(struct nd_recorder *recorder, const struct nd_frame_config *frame,
 		      uint64_t link_bps, nd_ns now);
 
-/* ---- on the fast path ---- */
+/* ---- on the fast path: the same with a recorder that is there ---- */
+
+void nd_recorder_write_command(struct nd_recorder *recorder, uint32_t app,
+			       const struct nd_submission *submission, const uint8_t *send_region,
+			       nd_ns now);
+void nd_recorder_write_turn(struct nd_recorder *recorder, nd_ns now);
+void nd_recorder_write_sent(struct nd_recorder *recorder, uint8_t port,
+			    const struct nd_frame *frame, nd_ns now);
+void nd_recorder_write_round_end(struct nd_recorder *recorder, nd_ns now);
+
+static inline void nd_recorder_command(struct nd_recorder *recorder, uint32_t app,
+				       const struct nd_submission *submission,
+				       const uint8_t *send_region, nd_ns now)
+{
+	if (ND_UNLIKELY(recorder))
+		nd_recorder_write_command(recorder, app, submission, send_region, now);
+}
+
+static inline void nd_recorder_turn(struct nd_recorder *recorder, nd_ns now)
+{
+	if (ND_UNLIKELY(recorder))
+		nd_recorder_write_turn(recorder, now);
+}
+
+static inline void nd_recorder_sent(struct nd_recorder *recorder, uint8_t port,
+				    const struct nd_frame *frame, nd_ns now)
+{
+	if (ND_UNLIKELY(recorder))
+		nd_recorder_write_sent(recorder, port, frame, now);
+}
+
+/* Events leave now. A round without anything at all is forgotten. */
+static inline void nd_recorder_round_end(struct nd_recorder *recorder, nd_ns now)
+{
+	if (ND_UNLIKELY(recorder))
+		nd_recorder_write_round_end(recorder, now);
+}
 
 static inline void nd_recorder_frame(struct nd_recorder *recorder, uint32_t port,
 				     const struct nd_frame *frame, nd_ns now)

@@ -340,10 +340,11 @@ static int events(struct nd_replay *replay, const struct nd_record *record, cons
 
 static int timer(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
-	const struct nd_core_engine *engine = &replay->core->engines[record->index];
+	struct nd_core_engine *engine = &replay->core->engines[record->index];
 
 	(void)body;
 	engine->ops->on_deadline(engine->endpoint, replay->now);
+	nd_core_stir(replay->core, engine);
 	return 0;
 }
 

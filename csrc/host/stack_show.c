@@ -120,7 +120,8 @@ static void show_apps(struct nd_core *core, void *argument) {
         .index = (uint32_t)*call->cursor,
         .pid = pid_of(app->connection),
         .held = app->held,
-        .events = app->channel.layout.events - nd_channel_room(&app->channel),
+        .events = app->channel.layout.events - nd_channel_room(&app->channel,
+                                                                app->channel.layout.events),
         .backlog = app->backlog_count,
     };
   }

@@ -79,7 +79,7 @@ TEST(nd_channel_submit__full_is_try_again)
 	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(nd_channel_post(&core, &(struct nd_event){ 0 }));
-	CHECK_EQ(nd_channel_room(&core), 0);
+	CHECK_EQ(nd_channel_room(&core, 1), 0);
 	CHECK(!nd_channel_post(&core, &(struct nd_event){ 0 }));
 	close_both();
 }

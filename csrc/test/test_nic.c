@@ -161,6 +161,24 @@ TEST(nd_nic_next__keeps_odd_rates_exactly)
 	CHECK_EQ(nic.busy_until, (uint64_t)sent * 1538 * 8000000000u / 3000000007u);
 }
 
+/* Whom a driver does not ask keeps its packets, and its turn. */
+TEST(nd_nic_next__asks_only_whom_it_is_told_to)
+{
+	set_up(0);
+	ndp.control = homa.control = ndp.data = homa.data = 1;
+	nic.asked = 1u << 1;
+	for (uint32_t i = 0; i < 2; i++) {
+		CHECK(nd_nic_next(&nic, &packet, 0));
+		CHECK_EQ(packet.protocol, 2);
+	}
+	CHECK(!nd_nic_next(&nic, &packet, 0));
+	nic.asked = UINT32_MAX;
+	for (uint32_t i = 0; i < 2; i++) {
+		CHECK(nd_nic_next(&nic, &packet, 0));
+		CHECK_EQ(packet.protocol, 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);

@@ -266,6 +266,8 @@ TEST(nd_core_round__reads_what_arrived_before_its_timers_run)
 
 	ndp.initial_window = 150;
 	ndp.window_packets = 512;
+	/* The connection is made in real time: a machine that is late by this much tells nothing. */
+	ndp.rto_min_ns = ndp.rto_initial_ns = ndp.rto_max_ns = ndp.repull_ns = ND_SEC;
 	pair = open_polled("late", &ndp);
 	client = nd_stack_core(pair.client);
 	server = nd_stack_core(pair.server);
@@ -340,6 +342,93 @@ TEST(nd_core_round__tells_the_link_of_all_that_it_sent)
 		sent_buffer = pump(&pair, pair.client, ND_EVENT_SENT).cookie;
 		CHECK_EQ(nd_stack_buffer_free(pair.client, (void *)(uintptr_t)sent_buffer), 0);
 	}
+	close_pair(&pair);
+}
+
+/* An engine that has packets from a time on, and says so; all else is the engine's whose place it takes. */
+static struct {
+	struct nd_transport_ops ops;
+	uint32_t asked; /* for packets */
+	uint32_t left;  /* packets */
+	nd_ns from, due;
+} probe;
+
+static bool probe_transmit(void *endpoint, struct nd_packet *packet, enum nd_class class, nd_ns now)
+{
+	(void)endpoint, (void)class;
+	probe.asked++;
+	if (now < probe.from || !probe.left)
+		return false;
+	probe.left--;
+	probe.due = ND_NEVER;
+	*packet = (struct nd_packet){ .target = ND_NONE }; /* nobody: it is dropped */
+	return true;
+}
+
+static nd_ns probe_deadline(const void *endpoint)
+{
+	(void)endpoint;
+	return probe.due;
+}
+
+static void probe_on_deadline(void *endpoint, nd_ns now)
+{
+	(void)endpoint;
+	probe.due = now < probe.from ? probe.from : ND_NEVER;
+}
+
+static struct nd_core *open_probed(const struct pair *pair, nd_ns now)
+{
+	struct nd_core *core = nd_stack_core(pair->client);
+
+	probe.ops = *core->engines[0].ops;
+	probe.ops.transmit = probe_transmit;
+	probe.ops.deadline = probe_deadline;
+	probe.ops.on_deadline = probe_on_deadline;
+	probe.due = probe.from = ND_NEVER;
+	core->engines[0].ops = core->nic.members[0].ops = &probe.ops;
+	nd_core_stir(core, &core->engines[0]);
+	for (uint32_t i = 0; i < 4; i++)
+		nd_core_round(core, now);
+	probe.asked = 0;
+	return core;
+}
+
+TEST(nd_core_round__asks_an_engine_for_packets_when_it_may_have_some)
+{
+	nd_ns now = nd_core_now();
+	struct pair pair = open_polled("asks", NULL);
+	struct nd_core *core = open_probed(&pair, now);
+
+	for (uint32_t i = 0; i < 10; i++)
+		nd_core_round(core, now);
+	CHECK_EQ(probe.asked, 0);
+	submit(pair.client, ND_PROTO_NDP,
+	       (struct nd_command){ .kind = ND_COMMAND_UNLISTEN, .port = SERVICE });
+	nd_core_round(core, now);
+	CHECK(probe.asked > 0);
+	close_pair(&pair);
+}
+
+/* More are due than a round takes; once the first has left nothing is, and nobody says a word. */
+TEST(nd_core_round__goes_on_until_an_engine_has_no_more_packets)
+{
+	nd_ns now = nd_core_now();
+	struct pair pair = open_polled("goes-on", NULL);
+	struct nd_core *core = open_probed(&pair, now);
+
+	probe.from = probe.due = now + ND_USEC;
+	probe.left = 2 * ND_CORE_BATCH + 1;
+	nd_core_stir(core, &core->engines[0]);
+	nd_core_round(core, now);
+	CHECK_EQ(probe.left, 2 * ND_CORE_BATCH + 1);
+	for (uint32_t i = 0; i < 3; i++)
+		nd_core_round(core, now + ND_USEC);
+	CHECK_EQ(probe.left, 0);
+	probe.asked = 0;
+	nd_core_round(core, now + ND_USEC);
+	nd_core_round(core, now + ND_USEC);
+	CHECK(probe.asked <= 4); /* once more for each class, and no further */
 	close_pair(&pair);
 }
 

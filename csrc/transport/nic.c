@@ -16,7 +16,7 @@ static nd_ns book(struct nd_nic *nic, uint32_t bytes)
 
 void nd_nic_init(struct nd_nic *nic, uint64_t link_bps, uint32_t packet_bytes)
 {
-	*nic = (struct nd_nic){ .packet_bytes = packet_bytes };
+	*nic = (struct nd_nic){ .packet_bytes = packet_bytes, .asked = UINT32_MAX };
 	nd_nic_set_rate(nic, link_bps);
 }
 
@@ -40,15 +40,22 @@ void nd_nic_add(struct nd_nic *nic, const struct nd_transport_ops *ops, void *en
 	nic->count++;
 }
 
+static bool is_asked(const struct nd_nic *nic, uint32_t member)
+{
+	return nic->asked >> member & 1;
+}
+
 static bool next_control(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 {
 	uint32_t turn = nic->turn;
 
 	for (uint32_t i = 0; i < nic->count; i++) {
 		struct nd_nic_member *member = &nic->members[turn];
+		bool asked = is_asked(nic, turn);
 
 		turn = turn + 1 < nic->count ? turn + 1 : 0;
-		if (member->ops->transmit(member->endpoint, packet, ND_CLASS_CONTROL, now)) {
+		if (asked &&
+		    member->ops->transmit(member->endpoint, packet, ND_CLASS_CONTROL, now)) {
 			nic->turn = turn;
 			return true;
 		}
@@ -79,7 +86,8 @@ static bool next_data(struct nd_nic *nic, struct nd_packet *packet, nd_ns now)
 	for (uint32_t place = 0; place < nic->count; place++) {
 		struct nd_nic_member *member = &nic->members[nic->order[place]];
 
-		if (!member->ops->transmit(member->endpoint, packet, ND_CLASS_DATA, now))
+		if (!is_asked(nic, nic->order[place]) ||
+		    !member->ops->transmit(member->endpoint, packet, ND_CLASS_DATA, now))
 			continue;
 		/* Whoever was silent cannot claim the time that it did not use. */
 		member->served = nd_max_u64(member->served, nic->virtual_now);

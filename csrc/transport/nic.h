@@ -8,7 +8,8 @@
  *
  * A driver that sends in turns says when one begins. Its first packet may then be data: an answer
  * would otherwise wait while the acknowledgement of its question is sent, and control waits for
- * one packet, which may be on the link anyway.
+ * one packet, which may be on the link anyway. A driver may also say that it knows of members that
+ * they have nothing to send (`asked`), which spares asking them.
  */
 #ifndef ND_TRANSPORT_NIC_H
 #define ND_TRANSPORT_NIC_H
@@ -28,6 +29,7 @@ struct nd_nic {
 	uint8_t order[ND_NIC_MEMBERS_MAX]; /* of the members, the one that was served least first */
 	uint32_t count;
 	uint32_t turn;        /* asked first for control */
+	uint32_t asked;       /* bits of the members that may have something; all, at first */
 	bool data_first;      /* a driver's turn has just begun */
 	uint32_t packet_bytes; /* of a full one on the link */
 	uint64_t link_bps;    /* 0: the driver's backpressure is the only limit */

@@ -14,6 +14,9 @@
  *    the application gives it back by ND_COMMAND_RELEASE, which is also what returns credit.
  * 3. Where no bytes are carried (simulator), payload pointers are NULL and only lengths count.
  * 4. Everything that can grow has a limit in the protocol's config, and a counter when it is hit.
+ * 5. An endpoint changes in calls only. So what transmit(), events() and deadline() have said
+ *    holds until the next submit(), receive(), on_deadline() or event taken, but that packets may
+ *    become ready when deadline() is reached; a driver need not ask again before.
  */
 #ifndef ND_TRANSPORT_TRANSPORT_H
 #define ND_TRANSPORT_TRANSPORT_H

@@ -2,8 +2,6 @@
 /* The internet checksum over long data, 32 bytes a step. */
 #include "wire/checksum.h"
 
-#include "wire/bytes.h"
-
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 /*
@@ -31,17 +29,9 @@ uint64_t nd_checksum_add(uint64_t sum, const void *data, size_t bytes)
 		memcpy(&word, at, sizeof(word));
 		sum = nd_checksum_add_u64(sum, word);
 	}
+	if (!bytes)
+		return sum;
 	word = 0;
 	memcpy(&word, at, bytes);
 	return nd_checksum_add_u64(sum, word);
-}
-
-uint64_t nd_checksum_pseudo(const uint8_t *addresses, size_t address_bytes, uint8_t protocol,
-			    uint32_t bytes)
-{
-	uint8_t tail[8];
-
-	nd_put_u32(tail, bytes);
-	nd_put_u32(tail + 4, protocol);
-	return nd_checksum_add(nd_checksum_add(0, addresses, address_bytes), tail, sizeof(tail));
 }

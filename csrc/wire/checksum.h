@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* Adds a 64-bit word to a running sum; the carry goes around. */
@@ -65,7 +66,16 @@ static inline void nd_checksum_update(uint8_t *at, uint16_t before, uint16_t aft
  * Running sum of the pseudo-header of TCP: addresses in one piece of 8 (IPv4) or 32 bytes (IPv6),
  * source first, and the length of what is summed. Homa's checksum counts as protocol 6.
  */
-uint64_t nd_checksum_pseudo(const uint8_t *addresses, size_t address_bytes, uint8_t protocol,
-			    uint32_t bytes);
+static inline uint64_t nd_checksum_pseudo(const uint8_t *addresses, size_t address_bytes,
+					  uint8_t protocol, uint32_t bytes)
+{
+	uint64_t sum = htobe64((uint64_t)bytes << 32 | protocol), word;
+
+	for (size_t at = 0; at < address_bytes; at += sizeof(word)) {
+		memcpy(&word, addresses + at, sizeof(word));
+		sum = nd_checksum_add_u64(sum, word);
+	}
+	return sum;
+}
 
 #endif

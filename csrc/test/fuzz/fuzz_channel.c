@@ -67,7 +67,7 @@ static void post(struct nd_channel *channel, uint8_t at)
 	const struct nd_event event = {
 		.kind = ND_EVENT_RESPONSE, .bytes = at, .payload = channel->receive + at,
 	};
-	uint32_t room = nd_channel_room(channel);
+	uint32_t room = nd_channel_room(channel, EVENTS);
 
 	FUZZ_CHECK(room <= EVENTS);
 	FUZZ_CHECK(nd_channel_post(channel, &event) == (room > 0) || channel->corrupt);
