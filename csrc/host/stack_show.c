@@ -14,122 +14,124 @@
 #define LOOKED_AT_MAX 256u /* rows in one pause of the core */
 
 struct show_call {
-  uint64_t *cursor;
-  void *out;
-  uint32_t limit;
-  uint32_t count;
+	uint64_t *cursor;
+	void *out;
+	uint32_t limit;
+	uint32_t count;
 };
 
-static int show(struct nd_stack *stack,
-                void (*call)(struct nd_core *core, void *argument),
-                uint64_t *cursor, void *out, uint32_t limit) {
-  struct show_call arguments = {
-      .cursor = cursor,
-      .out = out,
-      .limit = nd_min_u32(limit, LOOKED_AT_MAX),
-  };
-  struct nd_core *core = nd_stack_core(stack);
-  int code = core ? nd_core_call(core, call, &arguments) : -ENOTSUP;
+static int show(struct nd_stack *stack, void (*call)(struct nd_core *core, void *argument),
+		uint64_t *cursor, void *out, uint32_t limit)
+{
+	struct show_call arguments = {
+		.cursor = cursor,
+		.out = out,
+		.limit = nd_min_u32(limit, LOOKED_AT_MAX),
+	};
+	struct nd_core *core = nd_stack_core(stack);
+	int code = core ? nd_core_call(core, call, &arguments) : -ENOTSUP;
 
-  return code < 0 ? code : (int)arguments.count;
+	return code < 0 ? code : (int)arguments.count;
 }
 
 /* The address of a handle; one that names nobody any more stays zero. */
-static void fill_address(const struct nd_core *core, uint32_t handle,
-                         uint8_t address[16]) {
-  const struct nd_peer *peer = nd_peers_find(&core->peers, handle);
+static void fill_address(const struct nd_core *core, uint32_t handle, uint8_t address[16])
+{
+	const struct nd_peer *peer = nd_peers_find(&core->peers, handle);
 
-  if (peer)
-    memcpy(address, peer->frame.target, 16);
+	if (peer)
+		memcpy(address, peer->frame.target, 16);
 }
 
 /* The cursor: index of the engine above, the engine's own below. */
-static void show_exchanges(struct nd_core *core, void *argument) {
-  struct show_call *call = argument;
-  struct nd_exchange *out = call->out;
-  uint32_t engine = (uint32_t)(*call->cursor >> 32),
-           at = (uint32_t)*call->cursor;
+static void show_exchanges(struct nd_core *core, void *argument)
+{
+	struct show_call *call = argument;
+	struct nd_exchange *out = call->out;
+	uint32_t engine = (uint32_t)(*call->cursor >> 32), at = (uint32_t)*call->cursor;
 
-  if (engine >= core->engine_count)
-    return;
-  call->count = core->engines[engine].ops->show(core->engines[engine].endpoint,
-                                                &at, out, call->limit);
-  for (uint32_t i = 0; i < call->count; i++)
-    fill_address(core, out[i].peer, out[i].address);
-  if (at == ND_NONE)
-    *call->cursor = engine + 1 < core->engine_count
-                        ? (uint64_t)(engine + 1) << 32
-                        : ND_NEVER;
-  else
-    *call->cursor = (uint64_t)engine << 32 | at;
+	if (engine >= core->engine_count)
+		return;
+	call->count = core->engines[engine].ops->show(core->engines[engine].endpoint, &at, out,
+						      call->limit);
+	for (uint32_t i = 0; i < call->count; i++)
+		fill_address(core, out[i].peer, out[i].address);
+	if (at == ND_NONE)
+		*call->cursor =
+			engine + 1 < core->engine_count ? (uint64_t)(engine + 1) << 32 : ND_NEVER;
+	else
+		*call->cursor = (uint64_t)engine << 32 | at;
 }
 
-int nd_stack_exchanges(struct nd_stack *stack, uint64_t *cursor,
-                       struct nd_exchange *out, uint32_t limit) {
-  return show(stack, show_exchanges, cursor, out, limit);
+int nd_stack_exchanges(struct nd_stack *stack, uint64_t *cursor, struct nd_exchange *out,
+		       uint32_t limit)
+{
+	return show(stack, show_exchanges, cursor, out, limit);
 }
 
-static void show_peers(struct nd_core *core, void *argument) {
-  struct show_call *call = argument;
-  struct nd_stack_peer *out = call->out;
+static void show_peers(struct nd_core *core, void *argument)
+{
+	struct show_call *call = argument;
+	struct nd_stack_peer *out = call->out;
 
-  for (; *call->cursor < core->peers.count && call->count < call->limit;
-       ++*call->cursor) {
-    const struct nd_peer *peer = &core->peers.entries[*call->cursor];
-    struct nd_stack_peer *row = &out[call->count++];
+	*call->cursor = nd_max_u64(*call->cursor, ND_PEERS_SELF + 1); /* we are no peer of ours */
+	for (; *call->cursor < core->peers.count && call->count < call->limit; ++*call->cursor) {
+		const struct nd_peer *peer = &core->peers.entries[*call->cursor];
+		struct nd_stack_peer *row = &out[call->count++];
 
-    *row = (struct nd_stack_peer){
-        .used_at = peer->used_at,
-        .handle = peer->handle,
-        .port = peer->port,
-        .way = peer->way,
-        .lost = peer->lost,
-    };
-    memcpy(row->address, peer->frame.target, sizeof(row->address));
-    memcpy(row->mac, peer->frame.target_mac, sizeof(row->mac));
-  }
-  if (*call->cursor >= core->peers.count)
-    *call->cursor = ND_NEVER;
+		*row = (struct nd_stack_peer){
+			.used_at = peer->used_at,
+			.handle = peer->handle,
+			.port = peer->port,
+			.way = peer->way,
+			.lost = peer->lost,
+		};
+		memcpy(row->address, peer->frame.target, sizeof(row->address));
+		memcpy(row->mac, peer->frame.target_mac, sizeof(row->mac));
+	}
+	if (*call->cursor >= core->peers.count)
+		*call->cursor = ND_NEVER;
 }
 
-int nd_stack_peers(struct nd_stack *stack, uint64_t *cursor,
-                   struct nd_stack_peer *out, uint32_t limit) {
-  return show(stack, show_peers, cursor, out, limit);
+int nd_stack_peers(struct nd_stack *stack, uint64_t *cursor, struct nd_stack_peer *out,
+		   uint32_t limit)
+{
+	return show(stack, show_peers, cursor, out, limit);
 }
 
-static int32_t pid_of(int connection) {
-  struct ucred peer;
-  socklen_t bytes = sizeof(peer);
+static int32_t pid_of(int connection)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
 
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0
-             ? 0
-             : peer.pid;
+	return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 ? 0 : peer.pid;
 }
 
-static void show_apps(struct nd_core *core, void *argument) {
-  struct show_call *call = argument;
-  struct nd_stack_app *out = call->out;
+static void show_apps(struct nd_core *core, void *argument)
+{
+	struct show_call *call = argument;
+	struct nd_stack_app *out = call->out;
 
-  for (; *call->cursor < core->apps_limit && call->count < call->limit;
-       ++*call->cursor) {
-    struct nd_core_app *app = &core->apps[*call->cursor];
+	for (; *call->cursor < core->apps_limit && call->count < call->limit; ++*call->cursor) {
+		struct nd_core_app *app = &core->apps[*call->cursor];
 
-    if (!app->used)
-      continue;
-    out[call->count++] = (struct nd_stack_app){
-        .index = (uint32_t)*call->cursor,
-        .pid = pid_of(app->connection),
-        .held = app->held,
-        .events = app->channel.layout.events - nd_channel_room(&app->channel,
-                                                                app->channel.layout.events),
-        .backlog = app->backlog_count,
-    };
-  }
-  if (*call->cursor >= core->apps_limit)
-    *call->cursor = ND_NEVER;
+		if (!app->used)
+			continue;
+		out[call->count++] = (struct nd_stack_app){
+			.index = (uint32_t)*call->cursor,
+			.pid = pid_of(app->connection),
+			.held = app->held,
+			.events = app->channel.layout.events -
+				  nd_channel_room(&app->channel, app->channel.layout.events),
+			.backlog = app->backlog_count,
+		};
+	}
+	if (*call->cursor >= core->apps_limit)
+		*call->cursor = ND_NEVER;
 }
 
-int nd_stack_apps(struct nd_stack *stack, uint64_t *cursor,
-                  struct nd_stack_app *out, uint32_t limit) {
-  return show(stack, show_apps, cursor, out, limit);
+int nd_stack_apps(struct nd_stack *stack, uint64_t *cursor, struct nd_stack_app *out,
+		  uint32_t limit)
+{
+	return show(stack, show_apps, cursor, out, limit);
 }
