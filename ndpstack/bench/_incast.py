@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ndpstack._table import Column, render
 from ndpstack.agent import PLAIN_PACKETS, Replay
-from ndpstack.cli._table import Column, render
 from ndpstack.scenario import load_scenario
 from ndpstack.sim import completion_ps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ndpstack.cli._table import Cell, Column, render
+from ndpstack._table import Cell, Column, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
+from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
-from ndpstack.cli._table import Column, render
 from ndpstack.decode import CaptureError, Decoded, Record, decode_frame, lua_dissector, read_capture
 
 if TYPE_CHECKING:

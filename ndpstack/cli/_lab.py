@@ -15,9 +15,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
+from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._run import check_numpy
-from ndpstack.cli._table import Column, render
 from ndpstack.testbed import (
     Lab,
     TestbedError,

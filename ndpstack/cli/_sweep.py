@@ -12,10 +12,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ndpstack import _sweep
+from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._run import check_numpy
 from ndpstack.cli._service import count
-from ndpstack.cli._table import Column, render
 
 if TYPE_CHECKING:
     import argparse
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ndpstack._sweep import Document, Point
-    from ndpstack.cli._table import Cell
+    from ndpstack._table import Cell
 
 METRICS = {
     Column("mean FCT", "us"): (("result", "fct_us", "mean"), 1.0),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ndpstack._table import Cell, Column
 from ndpstack.agent import Rounds, incast_rounds
-from ndpstack.cli._table import Cell, Column
 from ndpstack.report._tables import Table
 from ndpstack.sim import completion_ps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ndpstack.cli._table import Cell, Column, cell_text, render
+from ndpstack._table import Cell, Column, cell_text, render
 
 if TYPE_CHECKING:
     from ndpstack.sim import Goodput, Result, Spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ndpstack.cli._table import Column, render
+from ndpstack._table import Column, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

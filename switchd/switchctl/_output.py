@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from ndpstack._table import Cell, Column, render
 from ndpstack._units import format_rate
-from ndpstack.cli._table import Cell, Column, render
 from ndpstack.control import API_VERSION
 
 FORMATS = ("table", "json", "keyvalue")

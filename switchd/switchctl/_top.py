@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ndpstack._errors import UserError
+from ndpstack._table import Cell, Column, render
 from ndpstack._units import format_rate
-from ndpstack.cli._table import Cell, Column, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ndpstack.cli._table import Column
+from ndpstack._table import Column
 from ndpstack.report._html import html_table
 from ndpstack.report._tables import Table
 

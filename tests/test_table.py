@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ndpstack.cli._table import Column, render
+from ndpstack._table import Column, render
 
 
 def test_numbers_stand_right_and_words_left() -> None:
