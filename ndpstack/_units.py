@@ -173,3 +173,8 @@ def format_rate(bits_per_second: int) -> str:
         if bits_per_second >= _RATES[unit]:
             return f"{bits_per_second / _RATES[unit]:.6g}{unit}"
     return f"{bits_per_second}bit"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: "1 port", "2 ports"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

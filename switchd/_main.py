@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
+from ndpstack._units import counted
 from switchd._start import Started, configure_logs, prepare, real_plane
 from switchd.config import ConfigError, load
 from switchd.plan import build_plan
@@ -73,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         plan = build_plan(loaded)
         if check is not None:
             ports = sum(len(switch.ports) for switch in plan.values())
-            print(f"{path}: right; {len(plan)} switches, {ports} ports")
+            switches = counted(len(plan), "switch", "switches")
+            print(f"{path}: right; {switches}, {counted(ports, 'port')}")
             return EXIT_OK
         return run(path, loaded, plan, tethered=arguments.tethered)
     except ConfigError as error:

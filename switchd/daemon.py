@@ -15,6 +15,7 @@ from ndpstack import _logs
 from ndpstack._errors import UserError
 from ndpstack._priority import step_back
 from ndpstack._systemd import notify, watchdog_seconds
+from ndpstack._units import counted
 from switchd._controller import Controller
 from switchd._kernel import Kernel, KernelState, kernel_forwarding
 from switchd._mirrors import PUMP_SECONDS, Mirrors
@@ -127,7 +128,10 @@ class Daemon:
         """What systemctl shows."""
         status = self.api.status()
         down = f", {status.ports_down} of them down" if status.ports_down else ""
-        return f"{status.switches} switches with {status.ports} ports{down}"
+        return (
+            f"{counted(status.switches, 'switch', 'switches')} with "
+            f"{counted(status.ports, 'port')}{down}"
+        )
 
     async def reload(self) -> None:
         """SIGHUP; failures are logged and leave all as it was."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyroute2 import Ethtool, IPRoute
 
+from ndpstack._units import counted
 from ndpstack.doctor._finding import Finding, Status
 
 SOFTWARE_DRIVERS = frozenset({"veth", "tun", "bridge", "macvlan", "dummy", "ipvlan", "ifb"})
@@ -160,7 +161,7 @@ def check_mtu(interface: Interface) -> Finding:
 
 def check_queues(interface: Interface) -> Finding:
     """Every RX queue needs a socket, or its packets go to the kernel."""
-    text = f"{interface.rx_queues} RX queue{'s' if interface.rx_queues > 1 else ''}"
+    text = counted(interface.rx_queues, "RX queue")
     return Finding("queues", Status.OK, f"{text}: a port opens them all by default")
 
 

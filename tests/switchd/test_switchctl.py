@@ -266,7 +266,7 @@ def test_events_are_kept_and_told(tool: Tool, daemon: RunningDaemon) -> None:
     lines = tool("-o", "json", "events", "--seconds", "0").splitlines()
     assert [json.loads(line)["what"] for line in lines] == ["daemon", "port tor0/h1"]
     assert "config  port tor0/h1  change" in tool("events", "--seconds", "0")
-    assert "started: 1 switches with 2 ports" in tool("show", "events")
+    assert "started: 1 switch with 2 ports" in tool("show", "events")
 
 
 def test_a_batch_runs_line_by_line(tool: Tool, daemon: RunningDaemon, tmp_path: Path) -> None:
