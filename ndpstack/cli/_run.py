@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,11 @@ def _make(arguments: argparse.Namespace, file: ScenarioFile) -> Simulation | Rep
 
 def exit_code(run: Simulation | Replay, result: Result) -> Exit:
     """A run that did not do what it should is no success."""
+    from ndpstack.sim import Status
+
+    if run.status is Status.BROKEN:
+        print(f"ndpstack: {run.world}: {run.error}", file=sys.stderr)
+        return Exit.FAILED
     if run.error:
         raise UserError(f"{run.world}: {run.error}")
     return Exit.UNFINISHED if result.unfinished else Exit.OK

@@ -12,7 +12,7 @@ from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._progress import line, share_done
 from ndpstack.decode import read_capture
-from ndpstack.sim import Progress
+from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.toml import Picoseconds
 
 if TYPE_CHECKING:
@@ -71,6 +71,20 @@ def test_unfinished_flows_are_listed_and_are_no_success(
     out = capsys.readouterr().out
     assert "Unfinished flows: 8" in out
     assert "0 of 8 flows ended by 3us" in out
+
+
+def test_a_broken_invariant_is_something_found_wrong(
+    scenario: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Simulation, "run", _break)
+    monkeypatch.setattr(Simulation, "error", "queue 3: bytes are missing")
+    assert main(["run", scenario]) == Exit.FAILED
+    assert "sim: queue 3: bytes are missing" in capsys.readouterr().err
+
+
+def _break(simulation: Simulation, *_arguments: object, **_options: object) -> Status:
+    simulation.status = Status.BROKEN
+    return simulation.status
 
 
 def test_files_are_written(scenario: str, tmp_path: Path) -> None:
