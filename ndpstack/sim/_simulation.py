@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import IntEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +82,6 @@ class Simulation:
 
     world = "sim"
     options: tuple[str, ...] = ()
-    conditions: Conditions = MappingProxyType({})
 
     def __init__(self, scenario: ScenarioFile | Scenario) -> None:
         file = scenario if isinstance(scenario, ScenarioFile) else None
@@ -216,6 +214,17 @@ class Simulation:
         count, lost = ffi.new("uint32_t *"), ffi.new("uint64_t *")
         lib.nd_sim_timeline(self._sim, count, lost)
         return lost[0]
+
+    @property
+    def conditions(self) -> Conditions:
+        """What limits the results: entries that the timeline had no place for."""
+        lost = self.timeline_lost
+        if not lost:
+            return {}
+        return {
+            "timeline": f"{lost:,} entries did not fit; raise probes.timeline, or watch one host "
+            "with probes.timeline-host"
+        }
 
     @property
     def goodput(self) -> NDArray[np.uint64]:
