@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from ndpstack._table import Cell
+
+    Row = list[Cell]
+
 COLUMNS = [
     Column("no."), Column("time", "s", 6), Column("where"), Column("from"), Column("to"),
     Column("protocol"), Column("type"), Column("id"), Column("bytes"), Column("says"),
 ]  # fmt: skip
+
+PORTION = 1000
+"""Rows under one header: of a long capture the first are seen at once, and none are kept."""
 
 SAID = {
     "ndp": ("sequence", "pull", "offset", "message_bytes", "path", "flags"),
@@ -106,36 +113,48 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     """Shows the packets; a file that is cut short is shown as far as it goes."""
-    rows: list[list[str | int | float | None]] = []
-    begin, trouble = None, None
+    begin, shown = None, 0
+    portion: list[Row] = []
     try:
         for record, packet in _wanted(arguments):
+            shown += 1
             if arguments.json:
                 print(_document(record, packet))
                 continue
             begin = record.time_ns if begin is None else begin
-            name = f"{packet.id:#x}" if packet.protocol == "ndp" and packet.id else str(packet.id)
-            rows.append(
-                [
-                    str(record.number),
-                    (record.time_ns - begin) / 1e9,
-                    f"{record.interface} {record.direction}".strip(),
-                    packet.source,
-                    packet.target,
-                    packet.protocol,
-                    packet.type,
-                    name,
-                    record.original_bytes,
-                    _says(record, packet),
-                ]
-            )
+            portion.append(_row(record, packet, begin))
+            if len(portion) == PORTION:
+                _print(portion)
     except CaptureError as error:
-        if not rows and not arguments.json:
+        if not shown:
             raise
-        trouble = error
-    if not arguments.json:
-        print(render(COLUMNS, rows) if rows else "no packets of NDP or Homa that match")
-    if trouble:
-        print(f"ndpstack: {trouble}", file=sys.stderr)
+        _print(portion)
+        print(f"ndpstack: {error}", file=sys.stderr)
         return Exit.FAILED
+    _print(portion)
+    if not shown and not arguments.json:
+        print("no packets of NDP or Homa that match")
     return Exit.OK
+
+
+def _row(record: Record, packet: Decoded, begin: int) -> Row:
+    name = f"{packet.id:#x}" if packet.protocol == "ndp" and packet.id else str(packet.id)
+    return [
+        str(record.number),
+        (record.time_ns - begin) / 1e9,
+        f"{record.interface} {record.direction}".strip(),
+        packet.source,
+        packet.target,
+        packet.protocol,
+        packet.type,
+        name,
+        record.original_bytes,
+        _says(record, packet),
+    ]
+
+
+def _print(portion: list[Row]) -> None:
+    """Prints what has been gathered, and forgets it."""
+    if portion:
+        print(render(COLUMNS, portion), flush=True)
+        portion.clear()

@@ -12,7 +12,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.utils import PcapWriter, wrpcap
 
 from ndpstack._core import ffi, lib
-from ndpstack.cli import main
+from ndpstack.cli import _decode, main
 from ndpstack.cli._exit import Exit
 from ndpstack.contrib.scapy import NDP, Homa, HomaAck, HomaAckEntry, HomaData
 from ndpstack.decode import CaptureError, decode_frame, read_capture
@@ -79,6 +79,17 @@ def test_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "flags=SYN+LAST" in text
     assert "10.0.0.11" in text
     assert len(text.splitlines()) == 2 + 3
+
+
+def test_a_long_capture_is_printed_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_decode, "PORTION", 2)
+    assert main(["decode", str(pcap(tmp_path / "a.pcap", FRAMES))]) == Exit.OK
+    lines = capsys.readouterr().out.splitlines()
+    heads = [number for number, line in enumerate(lines) if line.startswith("no.")]
+    assert heads == [0, 4]
+    assert [line.split()[0] for line in (*lines[2:4], *lines[6:])] == ["1", "3", "4"]
 
 
 def test_json_has_every_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
