@@ -271,7 +271,6 @@ def serve(path: Path, loaded: Loaded, started: Started, *, tethered: bool = Fals
         tethered: Whether it ends with standard input.
     """
     daemon = Daemon(path, loaded, started)
-    step_back()  # Packets wait for no answer to an operator.
     try:
         import uvloop
     except ImportError:
@@ -288,6 +287,7 @@ async def _serve(daemon: Daemon, tethered: bool) -> None:
     if tethered:
         loop.add_reader(sys.stdin.fileno(), daemon.stop)
     async with daemon:
+        step_back()  # From now on packets wait for no answer to an operator; a start is in a hurry.
         loop.add_signal_handler(signal.SIGHUP, daemon.request_reload)
         await daemon.wait()
 
