@@ -118,13 +118,13 @@ fuzz: build-fuzz ## Every fuzz target for FUZZ_SECONDS; inputs that found someth
 			{ cat build-fuzz/{}.log; echo "{} found something: build-fuzz/found/{}-*"; exit 1; }; \
 		echo "{}: $$(grep -o "executed_units: .*" build-fuzz/{}.log)"'
 
-bench: build-gcc ## What the hot operations cost: instructions, nanoseconds, targets
+bench: build-gcc dev ## What the hot operations cost: instructions, nanoseconds, targets
 	python tests/tools/bench.py
 
-bench-check: build-gcc ## Instruction counts against their gates
+bench-check: build-gcc dev ## Instruction counts against their gates
 	python tests/tools/bench.py --check
 
-bench-fast: build-gcc ## The fast path: echoes and the switch beside bare AF_XDP, bulk, PULL spacing
+bench-fast: build-gcc dev ## The fast path: echoes and the switch beside bare AF_XDP, bulk, PULL spacing
 	ninja -C build-gcc $(patsubst %,csrc/bench_fast_%,bulk connect echo idle pull switch)
 	python tests/tools/bench_fast.py
 

@@ -5,6 +5,7 @@ from ndpstack.bench._bed import TurnError as TurnError
 from ndpstack.bench._bed import open_bed as open_bed
 from ndpstack.bench._environment import degraded as degraded
 from ndpstack.bench._environment import environment as environment
+from ndpstack.bench._environment import processor as processor
 from ndpstack.bench._kinds import KINDS as KINDS
 from ndpstack.bench._kinds import Kind as Kind
 from ndpstack.bench._rounds import Match as Match

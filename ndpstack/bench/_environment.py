@@ -23,12 +23,23 @@ GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 Facts = dict[str, str]
 
 
-def _processor() -> str:
-    for line in CPUINFO.read_text(errors="replace").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            return value.strip()
-    return platform.machine()
+def processor() -> str:
+    """The first CPU: name, family, model, and the cache of its own.
+
+    Clouds give processors of several generations one name, and figures differ by factors.
+    """
+    first = CPUINFO.read_text(errors="replace").split("\n\n", 1)[0]
+    facts = {
+        name.strip(): value.strip()
+        for name, _, value in (line.partition(":") for line in first.splitlines())
+    }
+    name = facts.get("model name", platform.machine())
+    known = [
+        f"{word} {facts[key]}"
+        for word, key in (("family", "cpu family"), ("model", "model"), ("cache", "cache size"))
+        if key in facts
+    ]
+    return f"{name} ({', '.join(known)})" if known else name
 
 
 def _governor() -> str:
@@ -51,7 +62,7 @@ def _packages() -> str:
 def environment(world: str) -> Facts:
     """Machine, kernel, versions, and the link."""
     facts = {
-        "machine": f"{_processor()}, {cpus()} CPUs, load {os.getloadavg()[0]:.1f}",
+        "machine": f"{processor()}, {cpus()} CPUs, load {os.getloadavg()[0]:.1f}",
         "kernel": platform.release(),
         "versions": f"ndpstack {__version__}, Python {platform.python_version()}",
         "link": "one veth pair between two network namespaces, MTU 1500, offloads on"

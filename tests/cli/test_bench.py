@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import platform
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 from timed import check_time
 
-from ndpstack.bench import KINDS, Kind
+from ndpstack.bench import KINDS, Kind, processor
 from ndpstack.bench._incast import Waits, beside_incast, incast_document, incast_table
 from ndpstack.bench._kinds import Entry
 from ndpstack.cli import main
@@ -57,6 +58,18 @@ def test_all_of_a_kind_finish(
             assert 0 < one["p50_us"] <= one["p99_us"]
             assert one["requests_per_s"] > 0
     assert {row["mode"] for name, row in rows.items() if name in KINDS[kind].ours} == {"memory"}
+
+
+def test_processors_of_one_name_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clouds call several generations by one name; family and model tell which was measured."""
+    cpuinfo = tmp_path / "cpuinfo"
+    monkeypatch.setattr("ndpstack.bench._environment.CPUINFO", cpuinfo)
+    cpuinfo.write_text("model name\t: Some CPU\ncpu family\t: 25\nmodel\t: 1\n\nmodel\t: 9\n")
+    assert processor() == "Some CPU (family 25, model 1)"
+    cpuinfo.write_text("processor\t: 0\n")
+    assert processor() == platform.machine()
 
 
 def test_one_that_fails_is_named_with_its_end_and_its_words(

@@ -23,6 +23,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ndpstack.bench import processor
+
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
@@ -221,13 +223,6 @@ def environment(build: Path) -> dict[str, str]:
         "compiler": f"{compiler['id']} {compiler['version']}",
         "optimization": f"-O{wanted['optimization']}",
     }
-
-
-def processor() -> str:
-    """The model name of the first CPU."""
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    match = re.search(r"model name\s*: (.*)", text)
-    return match[1].strip() if match else platform.machine()
 
 
 def table(results: list[Result], around: dict[str, str]) -> str:

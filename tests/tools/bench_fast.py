@@ -23,6 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from ndpstack.bench import processor
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build-gcc" / "csrc"
 
@@ -257,16 +259,8 @@ def measure(runs: int) -> tuple[list[Row], list[str]]:
 
 def conditions(runs: int) -> dict[str, object]:
     """What the figures belong to."""
-    model = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
     return {
-        "processor": model,
+        "processor": processor(),
         "cpus": os.cpu_count(),
         "kernel": platform.release(),
         "load": round(os.getloadavg()[0], 1),
