@@ -1,7 +1,8 @@
 """Network namespaces by pyroute2, imported where it is used.
 
 It is told where the C library is. Left to itself it asks ldconfig, in each process that it
-forks to open a socket: that takes longer than all the rest.
+forks to open a socket: that takes longer than all the rest. And it is told to be patient: after
+two seconds it takes such a process for dead, which on a busy machine only waits for its turn.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _CLONE_NEWNET: Final = 0x40000000
+_PATIENCE_SECONDS: Final = 60
 
 
 @cache
 def _libc() -> ctypes.CDLL:
+    """The C library, as pyroute2 is told; and that it waits."""
     import ctypes
 
+    from pyroute2 import config
+
+    config.default_communicate_timeout = _PATIENCE_SECONDS
     return ctypes.CDLL(None, use_errno=True)
 
 
