@@ -98,6 +98,7 @@ struct nd_core_port {
 	struct nd_error why;          /* of the state */
 	uint8_t mac[6];               /* the port's own, or derived from our address */
 	bool derive;                  /* its link needs no neighbour discovery */
+	bool watched;                 /* by the core's epoll: from the first time it is armed */
 	struct nd_frame blanks[ND_CORE_BATCH]; /* reserved frames */
 	uint32_t blank_count, blank_used;
 	uint32_t pending;             /* frames that the link has not taken yet */
@@ -315,6 +316,8 @@ void nd_core_set_link(struct nd_core *core, uint32_t port, const uint8_t mac[6],
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error);
 void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);
+/* True when what comes by the ports is going to wake whoever watches them. */
+bool nd_core_arm_ports(struct nd_core *core);
 /* The next round may be run by another thread. */
 void nd_core_disown_ports(struct nd_core *core);
 
@@ -340,9 +343,6 @@ void nd_core_set_wire(struct nd_core *core, const struct nd_frame_config *frame,
 int nd_core_wait(struct nd_core *core, nd_ns now, nd_ns until);
 /* When there is something to do, should nothing come. */
 nd_ns nd_core_due_at(struct nd_core *core, nd_ns now);
-/* True when what comes by the ports is going to wake whoever watches them. */
-bool nd_core_arm_ports(struct nd_core *core);
-
 /* core_loan.c; called by threads of applications. */
 /*
  * Runs rounds until the completions of the application have events: 1; or until a time: 0; or

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The core's ports: opened, looked after, and opened again when their interface comes back. */
+/*
+ * DESIGN NOTES
+ * 1. What nobody waits for is not watched. The kernel calls a watcher for each frame of an AF_XDP
+ *    socket that comes, and again for each that has left, with locks held; a host that only polls
+ *    would pay for it with every packet (docs/performance.md, note 22). So epoll learns of a port
+ *    when the core is about to block for the first time.
+ */
 #include "host/core.h"
 
 #include <errno.h>
@@ -7,17 +14,43 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* What the kernel polls on behalf of the port, from now on or no more. */
-static int watch(struct nd_core *core, const struct nd_port *port, int operation)
+/* What the kernel polls on behalf of the port. True once it is all watched. */
+static bool watch(struct nd_core *core, struct nd_core_port *self)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int fds[ND_PORT_DESCRIPTORS_MAX];
-	uint32_t count = nd_port_descriptors(port, fds);
+	uint32_t count = nd_port_descriptors(self->port, fds);
+
+	self->watched = true;
+	for (uint32_t i = 0; i < count; i++)
+		if (epoll_ctl(core->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0 && errno != EEXIST)
+			self->watched = false; /* polled instead, until it can be */
+	return self->watched;
+}
+
+static void unwatch(struct nd_core *core, struct nd_core_port *self)
+{
+	int fds[ND_PORT_DESCRIPTORS_MAX];
+	uint32_t count = nd_port_descriptors(self->port, fds);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (epoll_ctl(core->epoll, operation, fds[i], &event) < 0)
-			return -errno;
-	return 0;
+		epoll_ctl(core->epoll, EPOLL_CTL_DEL, fds[i], NULL);
+	self->watched = false;
+}
+
+bool nd_core_arm_ports(struct nd_core *core)
+{
+	for (uint32_t i = 0; i < core->config.port_count; i++) {
+		struct nd_core_port *self = &core->ports[i];
+
+		if (!self->port)
+			continue;
+		if (ND_UNLIKELY(!self->watched) && !watch(core, self))
+			return false;
+		if (!nd_port_arm(self->port))
+			return false;
+	}
+	return true;
 }
 
 void nd_core_set_link(struct nd_core *core, uint32_t index, const uint8_t mac[6], bool derive)
@@ -31,18 +64,13 @@ void nd_core_set_link(struct nd_core *core, uint32_t index, const uint8_t mac[6]
 }
 
 /* Takes an opening into use, which is the core's from here whether that works or not. */
-static int use_port(struct nd_core *core, struct nd_core_port *self, struct nd_port *port,
-		    struct nd_error *error)
+static void use_port(struct nd_core *core, struct nd_core_port *self, struct nd_port *port)
 {
 	static const uint8_t none[6];
 	bool derive = memcmp(port->mac, none, sizeof(none)) == 0;
-	int code = watch(core, port, EPOLL_CTL_ADD);
 	uint8_t mac[6];
 
 	self->port = port;
-	if (code < 0)
-		return nd_error_set(error, code, "port %s: epoll: %s", self->config.name,
-				    strerror(-code));
 	/* The core thread is going to use it, whoever opened it. */
 	nd_port_disown(port);
 	memcpy(mac, port->mac, sizeof(mac));
@@ -50,7 +78,6 @@ static int use_port(struct nd_core *core, struct nd_core_port *self, struct nd_p
 		nd_peers_derive_mac(nd_peers_first_own(&core->peers), mac);
 	nd_core_set_link(core, (uint32_t)(self - core->ports), mac, derive);
 	self->state = nd_port_check(port, nd_core_now(), &self->why);
-	return 0;
 }
 
 /* Keeps its own copies of the strings: the port may have to be opened again much later. */
@@ -74,7 +101,10 @@ static int open_port(struct nd_core *core, struct nd_core_port *self,
 	if (copy_config(self, config) < 0)
 		return nd_error_set(error, -ENOMEM, "no memory");
 	port = nd_port_open(&self->config, error);
-	return port ? use_port(core, self, port, error) : error->code;
+	if (!port)
+		return error->code;
+	use_port(core, self, port);
+	return 0;
 }
 
 int nd_core_open_ports(struct nd_core *core, struct nd_error *error)
@@ -89,7 +119,7 @@ int nd_core_open_ports(struct nd_core *core, struct nd_error *error)
 /* Its opening is of no use any more. Without a thread to spare it is kept, and this repeated. */
 static void give_up_port(struct nd_core *core, struct nd_core_port *self, nd_ns now)
 {
-	watch(core, self->port, EPOLL_CTL_DEL);
+	unwatch(core, self);
 	self->reopener = nd_reopener_start(&self->config, self->port, &self->why);
 	if (!self->reopener)
 		return;
@@ -105,10 +135,8 @@ static void take_reopened(struct nd_core *core, struct nd_core_port *self, nd_ns
 		return;
 	nd_reopener_stop(self->reopener);
 	self->reopener = NULL;
-	if (use_port(core, self, port, &self->why) < 0) {
-		give_up_port(core, self, now);
-		return;
-	}
+	use_port(core, self, port);
+	watch(core, self); /* somebody may be asleep who armed the others */
 	core->counters.ports_reopened++;
 	nd_recorder_port(core->recorder, (uint8_t)(self - core->ports), self, now);
 	nd_core_follow_mtu(core, now);

@@ -74,14 +74,6 @@ static bool arm_apps(struct nd_core *core)
 	return true;
 }
 
-bool nd_core_arm_ports(struct nd_core *core)
-{
-	for (uint32_t i = 0; i < core->config.port_count; i++)
-		if (core->ports[i].port && !nd_port_arm(core->ports[i].port))
-			return false;
-	return true;
-}
-
 /* True when nothing came meanwhile and everything that may come rings a bell. */
 static bool arm(struct nd_core *core)
 {

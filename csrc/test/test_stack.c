@@ -349,6 +349,7 @@ TEST(nd_core_check_apps__ends_a_hostile_application)
 	config = config_of(name, 0, false);
 	config.service = service;
 	host = open_stack(&config);
+	await_counter(host, "sleeps", 1); /* watches its port */
 	watched = watched_descriptors();
 	entry.fd = nd_fds_connect(service, &error);
 	CHECK_EQ(poll(&entry, 1, PATIENCE / ND_MSEC), 1);

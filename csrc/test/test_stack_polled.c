@@ -222,10 +222,13 @@ TEST(nd_stack_wait__polls_and_blocks)
 		CHECK(clock_now() < end); /* the server is not there yet */
 		usleep(1000);
 	}
+	CHECK(nd_stack_poll(pair.client) >= 0);
+	CHECK(!nd_stack_core(pair.client)->ports[0].watched); /* the kernel has nobody to call */
 	do { /* where the time is up before it could sleep, it tries again */
 		CHECK(clock_now() < end);
 		CHECK_EQ(nd_stack_wait(pair.client, 20 * ND_MSEC), 0);
 	} while (!counter(pair.client, ND_STACK_GROUP_CORE, "sleeps"));
+	CHECK(nd_stack_core(pair.client)->ports[0].watched);
 	pair.peer = resolve(pair.client, addresses[0][0]);
 	request = nd_stack_buffer(pair.client, 100);
 	fill(request, 100, 3);
