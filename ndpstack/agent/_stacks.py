@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ndpstack._core import nd_app, nd_event, nd_stack_config
+    from ndpstack._core import CData, nd_app, nd_event, nd_ndp_config, nd_stack_config
     from ndpstack.agent._carrier import Applications, Carrier
     from ndpstack.agent._told import Told
     from ndpstack.agent._world import HostPort
@@ -99,6 +99,18 @@ class _Host:
             lib.nd_app_end(self.app)
 
 
+def _patient(simulated: CData) -> nd_ndp_config:
+    """The settings for real hosts, which are not always scheduled in time.
+
+    A connection is remembered for as long as its peer may try: one that heard of the end of its
+    last message too late would be told of a reset.
+    """
+    config = ffi.new("struct nd_ndp_config *")
+    ffi.memmove(config, simulated, ffi.sizeof("struct nd_ndp_config"))
+    config.time_wait_ns = config.reset_wait_ns
+    return config
+
+
 class Stacks:
     """All hosts, and a carrier for each engine of a plan.
 
@@ -155,10 +167,11 @@ class Stacks:
         config.channel.send_bytes, config.channel.receive_bytes = SEND_BYTES, RECEIVE_BYTES
         engines = self._plan.host_configs(host)
         config.no_ndp, config.no_homa = "ndp" not in engines, "homa" not in engines
-        config.ndp_config = engines.get("ndp", ffi.NULL)
+        ndp = _patient(engines["ndp"]) if "ndp" in engines else ffi.NULL
+        config.ndp_config = ndp
         config.homa_config = engines.get("homa", ffi.NULL)
         made = _Host(config, port.host)
-        del keep
+        del keep, ndp
         self.hosts.append(made)
         self._poll.register(lib.nd_app_descriptor(made.app), select.EPOLLIN)
 
