@@ -173,6 +173,10 @@ TEST(receive_resend__paper_mode_asks_for_the_request)
 	hand_drain();
 	hand_unknown(2, 3, 0);
 	CHECK_EQ(hand_usage().client_rpcs, 1);
+	config.rtt_bytes = 0;
+	hand_start(&config, false);
+	hand_control(ND_HOMA_RESEND, 2, 100, 0, ND_HOMA_RESEND_ALL, 7);
+	CHECK_STR(hand_next(), "RESEND 101>2 0+1424");
 }
 
 /* RPC_UNKNOWN before any sign of the server: everything again, from the start. */

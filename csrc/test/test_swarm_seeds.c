@@ -118,6 +118,14 @@ TEST(ndp_seed_387__memory_out_of_turn)
 		  " message_max=21415 incast_percent=90 reset_percent=1 close_percent=21");
 }
 
+/* Without unscheduled bytes a server that had forgotten an RPC, as in the paper, asked for none of the
+ * request; it was told BUSY for ever. */
+TEST(both_seed_42250986027615__asking_for_nothing)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 42250986027615,
+		  "corrupt_ppm=1010 jitter_ns=1 message_max=14631 paths_percent=1 config=1016116738");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

@@ -119,7 +119,8 @@ static void put_reply(struct nd_homa *homa, const struct nd_homa_reply *reply,
 	} else if (reply->type == ND_HOMA_ACK) {
 		put_queued_acks(homa, packet);
 	} else if (reply->type == ND_HOMA_RESEND) {
-		packet->homa.length = homa->config.rtt_bytes;
+		/* Where nothing goes unscheduled: to ask for no bytes is answered by BUSY. */
+		packet->homa.length = nd_max_u32(homa->config.rtt_bytes, homa->config.mss_bytes);
 		packet->homa.level = RESEND_PRIORITY;
 		homa->counters.resends_sent++;
 	} else {
