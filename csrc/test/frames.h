@@ -182,6 +182,9 @@ static inline void check_time(nd_ns taken, nd_ns most)
 		CHECK(taken <= most);
 }
 
+/* What must happen has so long, ns: a busy machine is late. */
+#define PATIENCE_NS UINT64_C(20000000000)
+
 /* Frames that arrive within 100 ms. */
 static inline uint32_t count_arrivals(struct nd_port *port)
 {
@@ -196,10 +199,24 @@ static inline uint32_t count_arrivals(struct nd_port *port)
 	return count;
 }
 
-/* The next frame, within two seconds; the caller looks at it and releases. */
+/* Frames that arrive until there are as many as are due, and 100 ms more. */
+static inline uint32_t await_arrivals(struct nd_port *port, uint32_t due)
+{
+	uint64_t end = clock_ns() + PATIENCE_NS;
+	struct nd_frame frames[64];
+	uint32_t count = 0;
+
+	while (count < due && clock_ns() < end) {
+		count += nd_port_receive(port, frames, 64);
+		nd_port_release(port);
+	}
+	return count + count_arrivals(port);
+}
+
+/* The next frame, which must come; the caller looks at it and releases. */
 static inline struct nd_frame await_frame(struct nd_port *port)
 {
-	uint64_t end = clock_ns() + 2000000000u;
+	uint64_t end = clock_ns() + PATIENCE_NS;
 	struct nd_frame frame = { 0 };
 
 	while (!nd_port_receive(port, &frame, 1))
@@ -207,11 +224,11 @@ static inline struct nd_frame await_frame(struct nd_port *port)
 	return frame;
 }
 
-/* Receives until count UDP frames came, in order and whole, or two seconds passed. */
+/* Receives until count UDP frames came, in order and whole, or patience ends. */
 static inline uint32_t await_udp_frames(struct nd_port *port, uint32_t first, uint32_t count,
 					uint32_t bytes)
 {
-	uint64_t end = clock_ns() + 2000000000u;
+	uint64_t end = clock_ns() + PATIENCE_NS;
 	struct nd_frame frames[64];
 	uint32_t got = 0;
 
