@@ -72,6 +72,18 @@ with ndpstack.Stack.attach("host") as stack, ndpstack.NdpSocket(stack) as sock:
 print("done", flush=True)
 """
 
+ACTIVATE = """
+import os, socket, sys
+made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+made.bind("\\0ndpstack/host")
+made.listen()
+os.dup2(made.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes a program that is handed the service's socket, as systemd does it."""
+
 
 @pytest.fixture
 def hosts(lab: LabMaker, tmp_path: Path) -> Iterator[tuple[Lab, Host, Host]]:
@@ -148,6 +160,20 @@ def test_a_second_service_is_refused(hosts: tuple[Lab, Host, Host]) -> None:
     done = lab.run("h0", [*COMMAND, "run", "--interface", "p0"])
     assert done.returncode == 2
     assert "p0" in done.stderr
+
+
+def test_a_socket_that_was_handed_down_is_served(hosts: tuple[Lab, Host, Host]) -> None:
+    lab, first, _ = hosts
+    assert first.end(signal.SIGTERM) == 0
+    run = [sys.executable, "-c", ACTIVATE, *COMMAND, "run", "--interface", "p0"]
+    service = lab.start("h0", run)
+    wait_for(lambda: lab.run("h0", [*COMMAND, "status"]).returncode == 0, "it does not serve")
+    start_application(lab, "h1", SERVER)
+    address = str(lab.plan.address("h1").ipv4)
+    done = lab.run("h0", [sys.executable, "-c", CLIENT, address, "3"])
+    assert done.returncode == 0, done.stderr
+    service.send_signal(signal.SIGTERM)
+    assert service.wait(timeout=60) == 0
 
 
 def test_a_recording_of_a_service_is_sent_again(lab: LabMaker, tmp_path: Path) -> None:
