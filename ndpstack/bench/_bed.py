@@ -26,6 +26,9 @@ READY_SECONDS = 20.0
 TURN_SECONDS = 120.0
 STOP_SECONDS = 5.0
 INTERRUPTED = -2
+MTU = 1500
+"""Of the veth pair, where nobody asks for another."""
+
 MEMORY_ADDRESSES = ("10.0.0.1", "10.0.0.2")
 LOOPBACK = "127.0.0.1"
 
@@ -45,12 +48,12 @@ class Bed:
     def __init__(self, lab: Lab | None) -> None:
         self._lab = lab
         if lab is None:
-            self.world = "memory"
+            self.world, self.mtu = "memory", 0
             self._link = f"bench-{secrets.token_hex(4)}"
             self._server, self._client = MEMORY_ADDRESSES
             self._kernel = LOOPBACK
         else:
-            self.world = "netns"
+            self.world, self.mtu = "netns", lab.plan.links[0].mtu
             own = lab.plan.address("h0")
             self._link = own.interface
             self._server, self._client = str(own.ipv4), str(lab.plan.address("h1").ipv4)
@@ -138,11 +141,15 @@ def _last_line(said: IO[bytes]) -> str:
 
 
 @contextmanager
-def open_bed(world: str | None) -> Iterator[Bed]:
+def open_bed(world: str | None, mtu: int | None = None) -> Iterator[Bed]:
     """The bed of that world; None: namespaces where they can be made, else memory.
 
+    Args:
+        world: By name, or None.
+        mtu: Of the veth pair, for all contestants alike.
+
     Raises:
-        UserError: Namespaces were asked for and cannot be made.
+        UserError: Namespaces were asked for and cannot be made, or an MTU where there are none.
     """
     from ndpstack.testbed import Lab, back_to_back, interruptible, why_unavailable
 
@@ -151,9 +158,14 @@ def open_bed(world: str | None) -> Iterator[Bed]:
         raise UserError(reason)
     with interruptible():
         if world == "memory" or reason:
+            if mtu is not None:
+                raise UserError(
+                    f"--mtu {mtu}: only the veth pair has one, and this is memory and loopback"
+                    + (f" ({reason})" if reason else "; leave out --on memory")
+                )
             yield Bed(None)
             return
-        with Lab(back_to_back(), scenario="bench", offloads=True) as lab:
+        with Lab(back_to_back(MTU if mtu is None else mtu), scenario="bench", offloads=True) as lab:
             yield Bed(lab)
 
 

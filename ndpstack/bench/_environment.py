@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ndpstack import __version__
-from ndpstack.bench._bed import cpus
+from ndpstack.bench._bed import MTU, cpus
 
 CPUS_WANTED = 4
 """Two applications and two cores, each on one of its own."""
@@ -59,13 +59,13 @@ def _packages() -> str:
     return ", ".join(found)
 
 
-def environment(world: str) -> Facts:
+def environment(world: str, mtu: int = MTU) -> Facts:
     """Machine, kernel, versions, and the link."""
     facts = {
         "machine": f"{processor()}, {cpus()} CPUs, load {os.getloadavg()[0]:.1f}",
         "kernel": platform.release(),
         "versions": f"ndpstack {__version__}, Python {platform.python_version()}",
-        "link": "one veth pair between two network namespaces, MTU 1500, offloads on"
+        "link": f"one veth pair between two network namespaces, MTU {mtu}, offloads on"
         if world == "netns"
         else "ours: shared memory; the others: loopback",
         "profile": "adaptive, the default",

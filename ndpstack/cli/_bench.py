@@ -39,6 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
             choices=["memory", "netns"],
             help="netns, one veth pair, where there is root for it; else memory and loopback",
         )
+        sub.add_argument(
+            "--mtu", type=int, help="of the veth pair, for all contestants; by default 1500"
+        )
         sub.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
     incast = kinds.add_parser("incast", help=INCAST_SUMMARY, description=f"{INCAST_SUMMARY}.")
     incast.add_argument("--json", action="store_true", default=False, help="print JSON")
@@ -64,8 +67,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from ndpstack.bench import degraded, environment, open_bed
 
     match, notes = _match(arguments)
-    with open_bed(arguments.on) as bed:
-        facts, remarks = environment(bed.world), [*degraded(bed.world), *notes]
+    with open_bed(arguments.on, arguments.mtu) as bed:
+        facts = environment(bed.world, bed.mtu)
+        remarks = [*degraded(bed.world), *notes]
         if not arguments.json:
             _print_conditions(facts, remarks)
         standings = _played(match, bed)

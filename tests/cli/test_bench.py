@@ -103,6 +103,7 @@ def test_the_table_says_what_it_was_measured_on(
         (["latency", "--outstanding", "8"], "ndpstack bench rpc"),
         (["rpc", "--count", "1"], "--count 1: from 2"),
         (["throughput", "--size", "0"], "--size 0: from 1"),
+        (["latency", "--on", "memory", "--mtu", "9000"], "leave out --on memory"),
         (["rpc", "--rounds", "0"], "--rounds 0: at least 1"),
         (["latency", "--on", "memory", "--count", "2", "--rounds", "1", "--against", "udp",
           "--plot", "x.nothing"], "--plot x.nothing"),
@@ -149,6 +150,23 @@ def test_on_one_veth_pair(capfd: pytest.CaptureFixture[str]) -> None:
     rows = document["contestants"]
     assert rows["homa"]["mode"].startswith("xdp")
     assert all(row["error"] == "" for row in rows.values())
+
+
+@NAMESPACES
+def test_jumbo_frames_are_everybodys_and_said(capfd: pytest.CaptureFixture[str]) -> None:
+    argv = ["bench", "throughput", "--rounds", "1", "--count", "3", "--against", "tcp", "--json"]
+    assert main([*argv, "--mtu", "9000"]) == Exit.OK
+    document = json.loads(capfd.readouterr().out)
+    assert "MTU 9000" in document["environment"]["link"]
+    rows = document["contestants"]
+    assert "multi-buffer" in rows["homa"]["mode"]
+    assert all(row["error"] == "" for row in rows.values())
+
+
+@NAMESPACES
+def test_an_mtu_that_no_link_has_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "latency", "--mtu", "0"]) == Exit.USAGE
+    assert "MTU 0 B is not in 1280..9216 B" in capfd.readouterr().err
 
 
 @NAMESPACES
