@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from carrier import wait_for_carrier
 from lab_switch import lab_switch
 from pyroute2 import NetNS
 from timed import check_time
@@ -195,6 +196,7 @@ def test_an_interface_that_is_made_anew_is_opened_again(lab: LabMaker) -> None:
         netns.link("add", ifname="p1", kind="veth", peer={"ifname": "q1"})
         for name in ("p1", "q1"):
             netns.link("set", index=netns.link_lookup(ifname=name)[0], state="up")
+        wait_for_carrier(namespace, "p1")
         switch.reopen_port("p1")
         switch.check_links()
         assert switch.port_reading("p1").up
