@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ndpstack import _sweep
+from ndpstack import sweep
 from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._run import check_numpy
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
 
-    from ndpstack._sweep import Document, Point
     from ndpstack._table import Cell
+    from ndpstack.sweep import Document, Point
 
 METRICS = {
     Column("mean FCT", "us"): (("result", "fct_us", "mean"), 1.0),
@@ -92,11 +92,11 @@ def execute(arguments: argparse.Namespace) -> int:
     check_numpy()
     from ndpstack.report import dumps
 
-    vary = [_sweep.Vary.parse(text) for text in arguments.vary]
-    points = _sweep.plan(_anywhere(arguments), arguments.set, vary, arguments.seeds)
-    store = _sweep.Store(arguments.out)
+    vary = [sweep.Vary.parse(text) for text in arguments.vary]
+    points = sweep.plan(_anywhere(arguments), arguments.set, vary, arguments.seeds)
+    store = sweep.Store(arguments.out)
     with _executor(arguments) as executor:
-        outcomes = _sweep.run(points, store, executor, _progress)
+        outcomes = sweep.run(points, store, executor, _progress)
     _write_csv(arguments.out / "summary.csv", points, outcomes)
     if arguments.json:
         print(dumps(outcomes))
@@ -113,7 +113,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _executor(arguments: argparse.Namespace) -> AbstractContextManager[Executor]:
     """Who runs the points: workers of a dask cluster, or processes here."""
     if arguments.dask is not None:
-        return _sweep.dask_executor(arguments.dask)
+        return sweep.dask_executor(arguments.dask)
     # Spawned: a child must not inherit threads or open files of whoever calls this.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(arguments.jobs, mp_context=context)
@@ -132,7 +132,7 @@ def _progress(done: int, points: int) -> None:
 
 
 def _unfinished(outcome: Document) -> bool:
-    return _sweep.metric(outcome, ("result", "finished")) != _sweep.metric(
+    return sweep.metric(outcome, ("result", "finished")) != sweep.metric(
         outcome, ("result", "flows")
     )
 
@@ -140,7 +140,7 @@ def _unfinished(outcome: Document) -> bool:
 def _numbers(outcome: Document) -> list[float | None]:
     numbers = []
     for path, factor in METRICS.values():
-        number = _sweep.metric(outcome, path)
+        number = sweep.metric(outcome, path)
         numbers.append(None if number is None else number * factor)
     return numbers
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import pytest
 
-from ndpstack import _sweep
+from ndpstack import sweep
 from ndpstack._errors import UserError
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
@@ -58,19 +58,19 @@ def scenario(tmp_path: Path) -> str:
     return str(path)
 
 
-def _sweep_here(scenario: str, out: Path, *vary: str) -> tuple[int, list[_sweep.Document]]:
-    points = _sweep.plan(scenario, [], [_sweep.Vary.parse(text) for text in vary], seeds=2)
+def _sweep_here(scenario: str, out: Path, *vary: str) -> tuple[int, list[sweep.Document]]:
+    points = sweep.plan(scenario, [], [sweep.Vary.parse(text) for text in vary], seeds=2)
     here = Here()
-    store = _sweep.Store(out)
-    outcomes = _sweep.run(points, store, here, lambda _done, _all: None)
+    store = sweep.Store(out)
+    outcomes = sweep.run(points, store, here, lambda _done, _all: None)
     return here.count, outcomes
 
 
 def test_values_are_split_at_commas_outside_brackets() -> None:
-    vary = _sweep.Vary.parse('switch.queue.limit=8pkt,["8pkt", "9KB"],{ a = 1, b = 2 }')
+    vary = sweep.Vary.parse('switch.queue.limit=8pkt,["8pkt", "9KB"],{ a = 1, b = 2 }')
     assert vary.values == ("8pkt", '["8pkt", "9KB"]', "{ a = 1, b = 2 }")
     with pytest.raises(UserError, match="a value is empty"):
-        _sweep.Vary.parse("topology.k=4,,8")
+        sweep.Vary.parse("topology.k=4,,8")
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_values_are_split_at_commas_outside_brackets() -> None:
 )
 def test_values_that_make_no_points_of_their_own_are_refused(text: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        _sweep.Vary.parse(text)
+        sweep.Vary.parse(text)
 
 
 def test_a_key_varies_once(scenario: str) -> None:
-    twice = [_sweep.Vary("topology.hosts", ("4",)), _sweep.Vary("topology.hosts", ("8",))]
+    twice = [sweep.Vary("topology.hosts", ("4",)), sweep.Vary("topology.hosts", ("8",))]
     with pytest.raises(UserError, match=r"--vary topology\.hosts stands there twice"):
-        _sweep.plan(scenario, [], twice, seeds=1)
+        sweep.plan(scenario, [], twice, seeds=1)
 
 
 @pytest.mark.parametrize("option", ["--jobs", "--seeds"])
@@ -105,10 +105,10 @@ def test_counts_are_above_0(
 
 def test_all_combinations_and_seeds_in_order(scenario: str) -> None:
     vary = [
-        _sweep.Vary("topology.hosts", ("4", "8")),
-        _sweep.Vary("traffic.0.size", ("1KB", "2KB")),
+        sweep.Vary("topology.hosts", ("4", "8")),
+        sweep.Vary("traffic.0.size", ("1KB", "2KB")),
     ]
-    points = _sweep.plan(scenario, ["hosts.nic-packets=2"], vary, seeds=2)
+    points = sweep.plan(scenario, ["hosts.nic-packets=2"], vary, seeds=2)
     assert len(points) == 8
     assert points[3].overrides == [
         "hosts.nic-packets=2",
@@ -120,7 +120,7 @@ def test_all_combinations_and_seeds_in_order(scenario: str) -> None:
 
 def test_a_point_that_cannot_be_is_found_before_anything_runs(scenario: str) -> None:
     with pytest.raises(UserError, match=r"topology\.hosts: 0 is not within 1"):
-        _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "0"))], seeds=1)
+        sweep.plan(scenario, [], [sweep.Vary("topology.hosts", ("4", "0"))], seeds=1)
 
 
 def test_points_that_are_done_are_not_run_again(scenario: str, tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_points_are_run_again_when_a_file_of_the_scenario_has_changed(
 
 
 def test_a_full_disk_is_told_and_what_is_done_is_kept(scenario: str, tmp_path: Path) -> None:
-    store = _sweep.Store(tmp_path)
-    (point,) = _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4",))], seeds=1)
+    store = sweep.Store(tmp_path)
+    (point,) = sweep.plan(scenario, [], [sweep.Vary("topology.hosts", ("4",))], seeds=1)
     (tmp_path / "points").rmdir()
     with pytest.raises(UserError, match=r"cannot be written: No such file .* goes on where it was"):
         store.put(point, {})
@@ -189,10 +189,10 @@ class Dying(Here):
 
 
 def test_a_killed_worker_is_told_and_what_is_done_stays(scenario: str, tmp_path: Path) -> None:
-    points = _sweep.plan(scenario, [], [_sweep.Vary("topology.hosts", ("4", "6"))], seeds=1)
-    store = _sweep.Store(tmp_path)
+    points = sweep.plan(scenario, [], [sweep.Vary("topology.hosts", ("4", "6"))], seeds=1)
+    store = sweep.Store(tmp_path)
     with pytest.raises(UserError, match="was killed"):
-        _sweep.run(points, store, Dying(), lambda _done, _all: None)
+        sweep.run(points, store, Dying(), lambda _done, _all: None)
     count, _ = _sweep_here(scenario, tmp_path, "topology.hosts=4,6")
     assert count == 3, "of two points with two seeds each, one had been run"
 
@@ -253,7 +253,7 @@ def test_dask_workers_that_are_killed_are_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(distributed, "Client", Client)
     with (
         pytest.raises(UserError, match="was killed"),
-        _sweep.dask_executor("tcp://127.0.0.1:1"),
+        sweep.dask_executor("tcp://127.0.0.1:1"),
     ):
         pass
 
@@ -262,11 +262,11 @@ def test_nobody_answers_at_the_scheduler_s_address(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("distributed", reason="needs the extra: ndpstack[dask]")
-    monkeypatch.setattr(_sweep, "DASK_WAIT_S", 0.1)
+    monkeypatch.setattr(sweep, "DASK_WAIT_S", 0.1)
     caplog.set_level("CRITICAL")
     with (
         pytest.raises(UserError, match="no scheduler there"),
-        _sweep.dask_executor("tcp://127.0.0.1:1"),
+        sweep.dask_executor("tcp://127.0.0.1:1"),
     ):
         pass
     words = ["sweep", scenario, "--vary", "topology.hosts=4", "--out", str(tmp_path)]
@@ -275,5 +275,5 @@ def test_nobody_answers_at_the_scheduler_s_address(
 
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UserError, match="ndpstack\\[dask\\]"), _sweep.dask_executor("tcp://a:1"):
+    with pytest.raises(UserError, match="ndpstack\\[dask\\]"), sweep.dask_executor("tcp://a:1"):
         pass
