@@ -30,6 +30,9 @@ PROGRAMS = ROOT / "build-gcc" / "csrc"
 
 Figures = Mapping[str, float]
 
+TCP_GATE_US = 60
+"""E-N07: a kernel whose TCP is faster than this says nothing about the paper's ratios."""
+
 VETH = """
 ip link add s0 mtu 1500 type veth peer name s1 mtu 1500
 for end in s0 s1; do echo 1 > /proc/sys/net/ipv6/conf/$end/disable_ipv6; done
@@ -50,12 +53,16 @@ class Row:
     """What it is to be at most, or at least where more is better."""
     more_is_better: bool = False
     note: str = ""
+    not_gated: str = ""
+    """Why the target does not bind here; empty where it does."""
 
     @property
     def verdict(self) -> str:
-        """`ok`, `MISSED`, or `-` where there is no target."""
+        """`ok`, `MISSED`, why it does not count, or `-` where there is no target."""
         if self.target is None:
             return "-"
+        if self.not_gated:
+            return f"not gated: {self.not_gated}"
         good = self.value >= self.target if self.more_is_better else self.value <= self.target
         return "ok" if good else "MISSED"
 
@@ -159,6 +166,31 @@ def echo_xdp(runs: int, cpus: str) -> list[Row]:
     return rows
 
 
+def connect_rows(what: str, figures: Figures) -> list[Row]:
+    """What E-N07 asks: NDP's time always counts, ratios only where TCP is slow enough."""
+    slow = figures["tcp"] > TCP_GATE_US
+    why = "" if slow else f"TCP takes {figures['tcp']:.1f} us, not above {TCP_GATE_US:g}"
+    return [
+        Row(f"{what}: kernel TCP, p50", figures["tcp"], "us"),
+        Row(f"{what}: TCP Fast Open, p50", figures["tfo"], "us"),
+        Row(f"{what}: NDP, p50", figures["ndp"], "us", 62.0),
+        Row(
+            f"{what}: NDP against TCP",
+            figures["ndp"] / figures["tcp"],
+            "x",
+            0.34,
+            not_gated=why,
+        ),
+        Row(
+            f"{what}: NDP against TFO",
+            figures["ndp"] / figures["tfo"],
+            "x",
+            0.5,
+            not_gated=why,
+        ),
+    ]
+
+
 def connect(runs: int) -> list[Row]:
     """Connect, ask for 1 KB by 1 KB, over veth (E-N07): NDP, kernel TCP and TFO in turns."""
     rows = []
@@ -169,13 +201,7 @@ def connect(runs: int) -> list[Row]:
             for name in ("ndp", "tcp", "tfo")
         }
         what = f"connect, 1 KB, 1 KB, veth, {'both polling' if way == 'polled' else 'blocking'}"
-        rows += [
-            Row(f"{what}: kernel TCP, p50", figures["tcp"], "us"),
-            Row(f"{what}: TCP Fast Open, p50", figures["tfo"], "us"),
-            Row(f"{what}: NDP, p50", figures["ndp"], "us", 62.0),
-            Row(f"{what}: NDP against TCP", figures["ndp"] / figures["tcp"], "x", 0.34),
-            Row(f"{what}: NDP against TFO", figures["ndp"] / figures["tfo"], "x", 0.5),
-        ]
+        rows += connect_rows(what, figures)
     return rows
 
 
