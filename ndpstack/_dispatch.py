@@ -51,8 +51,8 @@ SLICE_NS: Final = lib.ND_APP_SLICE
 ROOM_RETRY_S: Final = 0.0005
 """A full ring makes no event when it empties, so a sender looks again this often."""
 
-CORE_PATIENCE_S: Final = 8.0
-"""The core answers within microseconds, or it is gone."""
+CORE_PATIENCE_S: Final = 25.0
+"""The core itself refuses what has waited 20 seconds for a way; silence beyond that is its end."""
 
 FOLLOW_NS: Final = 1_000_000_000
 """A follower looks again this often, should the leader have died with an exception."""

@@ -8,7 +8,11 @@
 #include <unistd.h>
 
 #define ASK_AGAIN ND_SEC          /* a way that is still missing is asked for this often */
-#define ANSWER_WITHIN (5 * ND_SEC) /* what waits longer for a way fails */
+/*
+ * What waits longer for a way fails. The kernel takes three seconds to give up a neighbour, and a
+ * resolver that is asked first imports its netlink library then: seconds where CPUs are overloaded.
+ */
+#define ANSWER_WITHIN (20 * ND_SEC)
 
 const char *nd_stack_unreachable_text(enum nd_stack_unreachable reason)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define SERVICE 4000
-#define PATIENCE (10 * ND_SEC)
+#define PATIENCE (30 * ND_SEC)
 
 static struct nd_error error;
 
