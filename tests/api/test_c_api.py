@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -42,3 +43,20 @@ def test_an_example_builds_against_the_installed_library(tmp_path: Path) -> None
     run("cc", *STRICT, ROOT / "examples" / "echo.c", *flags, "-o", program)
     assert run(program) == "hello\n"
     assert run("pkg-config", "--modversion", "ndpstack", PKG_CONFIG_PATH=found).strip()
+
+
+def test_the_snippet_on_latency_compiles(tmp_path: Path) -> None:
+    """What surrounds it there is left out on the page: the headers, the error, what handles."""
+    if shutil.which("cc") is None:
+        pytest.skip("cc is missing")
+    page = (ROOT / "docs" / "how-to" / "latency.md").read_text()
+    (snippet,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    source = tmp_path / "snippet.c"
+    source.write_text(
+        "#include <ndpstack.h>\n"
+        "extern struct nd_error error;\n"
+        "void handle(struct nd_stack *stack, const struct nd_event *event);\n"
+        f"int main(void)\n{{\n{snippet}}}\n"
+    )
+    folders = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
+    run("cc", *STRICT, "-fsyntax-only", *folders, source)
