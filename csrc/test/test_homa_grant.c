@@ -55,6 +55,26 @@ TEST(below_window__fixed_window_is_exact)
 	CHECK_STR(hand_next(), "GRANT 101>2 <12424 p0");
 }
 
+/* A gap leaves a byte of the window: granted byte by byte, its message would never fall silent. */
+TEST(below_window__fixed_window_grants_no_crumbs)
+{
+	hand_start_default();
+	hand_data(2, 100, 0, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <11424 p0");
+	hand_data(2, 100, 10000, 1, 60000, 10000);
+	CHECK_STR(hand_next(), "");
+	hand_data(2, 100, 1424, 1424, 60000, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <12849 p0");
+}
+
+/* The end of a message is granted, be it one byte. */
+TEST(below_window__a_crumb_ends_the_message)
+{
+	hand_start_default();
+	hand_data(2, 100, 0, 1424, 10001, 10000);
+	CHECK_STR(hand_next(), "GRANT 101>2 <10001 p0");
+}
+
 /* Where the window moves, small grants would make ever smaller packets: whole packets only. */
 TEST(below_window__moving_window_waits_for_a_packet)
 {

@@ -126,6 +126,28 @@ TEST(both_seed_42250986027615__asking_for_nothing)
 		  "corrupt_ppm=1010 jitter_ns=1 message_max=14631 paths_percent=1 config=1016116738");
 }
 
+/* A gap left a byte of a fixed window. Each byte that arrived was granted another one, so the message
+ * never fell silent and nobody asked for the gap: a storm of packets of one byte, or no end. */
+TEST(both_seed_274494806554941__crumbs_behind_a_gap)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 274494806554941,
+		  "hosts=4 paths=3 slow_path_percent=10 mtu=3922 discipline=8 buffer_packets=4"
+		  " reorder_ns=31752 hardware_trim_ppm=7026 flap_us=1828 outage_us=95 late_ns=3398"
+		  " server_us=8 arena=1 actions=8 action_ns=887 message_max=3000000 tiny_percent=4"
+		  " cancel_percent=2 reset_percent=13 close_percent=12 deadline_us=98 paths_percent=1"
+		  " dead_port_percent=1 config=2639907902");
+}
+
+TEST(homa_seed_133533588968138__crumbs_behind_a_gap)
+{
+	swarm_run(ND_SWARM_HOMA, 133533588968138,
+		  "apps=2 link_mbps=1000 core_percent=25 slow_path_percent=50 delay_ns=86932 discipline=2"
+		  " buffer_packets=2 shared_buffer=1 loss_ppm=5789 reorder_ppm=1639 reorder_ns=1852 wire=3"
+		  " flap_us=19830 partition_us=2821 outage_us=55 lazy_ns=909 arena=1 actions=67"
+		  " action_ns=794 message_max=119316 reset_percent=6 deadline_percent=10 deadline_us=130"
+		  " detach_percent=8 unlisten_percent=8 config=3752576691");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

@@ -15,6 +15,9 @@
  */
 #include "transport/homa_internal.h"
 
+/* Less than this part of a packet is not worth a grant while more is on its way. */
+#define CRUMBS_OF_PACKET 16
+
 static struct nd_homa_rpc *first_message(const struct nd_homa *homa, uint32_t peer)
 {
 	return nd_homa_rpc_at(homa, nd_homa_peer_at(homa, peer)->grantable);
@@ -86,9 +89,10 @@ static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, 
 }
 
 /*
- * What its window has room for. A fixed window grants what arrived, so that packets keep their
- * sizes. A window that moves is filled by whole packets, unless that ends the message or nothing
- * is on its way: small grants make small packets, and those make small grants again.
+ * What its window has room for. Small grants make small packets, and those make small grants again,
+ * which keep a gap behind them from falling silent and being asked for. So a window that moves is
+ * filled by whole packets, unless that ends the message or nothing is on its way. A fixed window
+ * grants what arrived, so that packets keep their sizes, but no crumbs.
  */
 static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
@@ -96,10 +100,11 @@ static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rp
 				     (uint64_t)rpc->in.received + window_of(homa, rpc));
 	uint32_t bytes = target > rpc->in.granted ? (uint32_t)(target - rpc->in.granted) : 0;
 
-	if (homa->config.window_dynamic && target < rpc->in.bytes &&
-	    rpc->in.granted > rpc->in.received)
-		bytes -= bytes % homa->config.mss_bytes;
-	return bytes;
+	if (target == rpc->in.bytes || rpc->in.granted <= rpc->in.received)
+		return bytes;
+	if (homa->config.window_dynamic)
+		return bytes - bytes % homa->config.mss_bytes;
+	return bytes < homa->config.mss_bytes / CRUMBS_OF_PACKET ? 0 : bytes;
 }
 
 static void grant(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t level)
