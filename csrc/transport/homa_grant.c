@@ -88,23 +88,34 @@ static void give(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t bytes, 
 	nd_homa_control_want(homa, rpc, CONTROL_GRANT);
 }
 
+/* Bytes below the window that are worth a grant while more is on its way. */
+ND_NOINLINE static uint32_t worth_a_grant(const struct nd_homa_config *config, uint32_t bytes)
+{
+	if (config->window_dynamic)
+		return bytes - bytes % config->mss_bytes;
+	return bytes < config->mss_bytes / CRUMBS_OF_PACKET ? 0 : bytes;
+}
+
 /*
  * What its window has room for. Small grants make small packets, and those make small grants again,
  * which keep a gap behind them from falling silent and being asked for. So a window that moves is
  * filled by whole packets, unless that ends the message or nothing is on its way. A fixed window
  * grants what arrived, so that packets keep their sizes, but no crumbs.
  */
-static uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
+static inline uint32_t below_window(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
+	const struct nd_homa_config *config = &homa->config;
 	uint64_t target = nd_min_u64(rpc->in.bytes,
 				     (uint64_t)rpc->in.received + window_of(homa, rpc));
-	uint32_t bytes = target > rpc->in.granted ? (uint32_t)(target - rpc->in.granted) : 0;
+	uint32_t bytes;
 
-	if (target == rpc->in.bytes || rpc->in.granted <= rpc->in.received)
-		return bytes;
-	if (homa->config.window_dynamic)
-		return bytes - bytes % homa->config.mss_bytes;
-	return bytes < homa->config.mss_bytes / CRUMBS_OF_PACKET ? 0 : bytes;
+	if (target <= rpc->in.granted)
+		return 0;
+	bytes = (uint32_t)(target - rpc->in.granted);
+	if ((config->window_dynamic || bytes < config->mss_bytes) && target < rpc->in.bytes &&
+	    rpc->in.granted > rpc->in.received)
+		return worth_a_grant(config, bytes);
+	return bytes;
 }
 
 static void grant(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t level)
