@@ -13,6 +13,7 @@
 #define SETTLE_NS (20 * ND_SEC)   /* all that is outstanding ends within it */
 #define SETTLE_RTTS 500           /* ... and so many round trips */
 #define REST_NS (300 * ND_SEC)    /* everything is at rest within it */
+#define REST_RTTS 100             /* ... and so many round trips: memory of resets grows with them */
 #define NETWORK_AUDIT_EVENTS 4096 /* between two audits of every queue */
 
 struct nd_swarm *nd_swarm_new(void)
@@ -301,7 +302,8 @@ static void liveness(struct nd_swarm *swarm)
 
 static void rest(struct nd_swarm *swarm)
 {
-	nd_ns until = swarm->loop.now + REST_NS;
+	nd_ns until = swarm->loop.now + REST_NS +
+		      REST_RTTS * nd_swarm_options_rtt_ns(&swarm->options);
 
 	while (swarm->loop.count != 0 && step(swarm, until))
 		;

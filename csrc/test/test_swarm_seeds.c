@@ -148,6 +148,16 @@ TEST(homa_seed_133533588968138__crumbs_behind_a_gap)
 		  " detach_percent=8 unlisten_percent=8 config=3752576691");
 }
 
+/* A path of 5 Mb/s makes a round trip of 5 s; how long resets are remembered follows from it, and was
+ * more than the swarm itself waited for. */
+TEST(both_seed_274762170006615__rest_takes_round_trips)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 274762170006615,
+		  "paths=3 link_mbps=100 core_percent=50 slow_path_percent=10 mtu=6016 discipline=8"
+		  " server_us=1 actions=111 action_ns=11816 message_max=3473 incast_percent=41"
+		  " tiny_percent=30 reset_percent=4 deadline_percent=10 config=1055474419");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);
