@@ -158,6 +158,18 @@ TEST(both_seed_274762170006615__rest_takes_round_trips)
 		  " tiny_percent=30 reset_percent=4 deadline_percent=10 config=1055474419");
 }
 
+/* Homa from hosts of 100 Mb/s over a path of 2.5 Mb/s: each RESEND brought a queue of five packets, and
+ * megabytes took longer than the swarm gave them. */
+TEST(both_seed_168211290324450__a_queueful_a_round_trip)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 168211290324450,
+		  "apps=3 paths=4 link_mbps=100 core_percent=25 slow_path_percent=10 mtu=576 discipline=8"
+		  " buffer_packets=4 return_to_sender=1 control_loss_ppm=8449 duplicate_ppm=3819"
+		  " hardware_trim_ppm=6022 lazy_ns=193 credit_kib=282 arena=1 actions=27 action_ns=7438"
+		  " message_max=288672 tiny_percent=4 reset_percent=4 close_percent=1 deadline_us=16"
+		  " paths_percent=4 reorder_ns=6946 outage_us=79 config=423988636");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);
