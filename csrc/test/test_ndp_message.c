@@ -441,6 +441,23 @@ TEST(nd_ndp_receive__parts_that_do_not_fit_their_message_are_dropped)
 	CHECK_EQ(hand_counters()->messages_received, 1);
 }
 
+/* A peer that was restarted sends its message anew: what it does not fit to is given up in time. */
+TEST(nd_ndp_receive__what_does_not_fit_is_no_sign_of_the_rest)
+{
+	struct nd_packet packet;
+
+	hand_start_default();
+	hand_arrive(2, 9, 0, 50000);
+	hand_drain();
+	packet = hand_data(2, 9, 1, 40000);
+	for (uint32_t i = 0; i < 4; i++) {
+		hand_wait(hand_config.give_up_ns / 4);
+		hand_receive(&packet);
+	}
+	CHECK_EQ(hand_event().kind, ND_EVENT_ACCEPTED);
+	CHECK_EQ(hand_event().error, -ETIMEDOUT);
+}
+
 /* Nothing lies behind a FIN. */
 TEST(nd_ndp_receive__data_behind_the_fin_is_dropped)
 {

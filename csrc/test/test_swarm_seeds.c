@@ -170,6 +170,17 @@ TEST(both_seed_168211290324450__a_queueful_a_round_trip)
 		  " paths_percent=4 reorder_ns=6946 outage_us=79 config=423988636");
 }
 
+/* A server was restarted while its client's SYN was unanswered, and took the next one. What both lives of
+ * it sent contradicted each other; the client waited for the rest as long as more of that came. */
+TEST(both_seed_112926940056692__two_lives_of_a_server)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 112926940056692,
+		  "hosts=6 link_mbps=1000 core_percent=400 slow_path_percent=10 mtu=576 discipline=8"
+		  " jitter_ns=269 restart_us=1149 late_ns=1 lazy_ns=582 reader_us=116 server_us=4"
+		  " actions=171 action_ns=12274 message_max=7956 incast_percent=49 reset_percent=1"
+		  " close_percent=1 deadline_us=115 config=854602990");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);

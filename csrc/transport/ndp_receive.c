@@ -183,7 +183,8 @@ static bool peer_is_done(const struct nd_ndp_connection *connection)
 	       connection->arrived == connection->peer_fin + 1;
 }
 
-static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+/* False when it contradicts what we know of its message. */
+static bool on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		     const struct nd_packet *packet, nd_ns now)
 {
 	bool trimmed = (packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes;
@@ -191,7 +192,7 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	bool ack = stored == ND_NDP_STORED && !trimmed;
 
 	if (stored == ND_NDP_REFUSED || stored == ND_NDP_ABORTED)
-		return;
+		return false;
 	learn_end(connection, packet);
 	if (ack) {
 		mark_arrived(ndp, connection, packet->ndp.sequence);
@@ -209,6 +210,7 @@ static void on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		nd_ndp_connection_finish(ndp, connection);
 		nd_ndp_connection_try_end(ndp, connection, now);
 	}
+	return true;
 }
 
 /* The peer has ACKs for more than we have: an earlier life of ours gave them, and had the data. */
@@ -221,9 +223,15 @@ static bool has_lost_state(const struct nd_ndp_connection *connection,
 	return (int32_t)(base - connection->arrived) > 0;
 }
 
-/* True when a packet may be new; what else it is, is dealt with. */
-static ND_NOINLINE bool is_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
-				 const struct nd_packet *packet, nd_ns now)
+enum arrival {
+	ARRIVAL_IMPOSSIBLE, /* counted, not answered */
+	ARRIVAL_AGAIN,      /* answered as the first was */
+	ARRIVAL_FRESH,
+};
+
+/* What a packet is; one that is not fresh is dealt with. */
+static ND_NOINLINE enum arrival judge(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+				      const struct nd_packet *packet, nd_ns now)
 {
 	if (has_lost_state(connection, packet)) {
 		ndp->counters.state_lost++;
@@ -231,17 +239,18 @@ static ND_NOINLINE bool is_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *c
 					now);
 	} else if (has_arrived(ndp, connection, packet->ndp.sequence)) {
 		answer_duplicate(ndp, connection, packet, now);
+		return ARRIVAL_AGAIN;
 	} else if (packet->ndp.sequence - connection->arrived >= ndp->config.window_packets) {
 		ndp->counters.beyond_window++;
 	} else if (breaks_fin(connection, packet)) {
 		ndp->counters.bad_fin++;
 	} else {
-		return true;
+		return ARRIVAL_FRESH;
 	}
-	return false;
+	return ARRIVAL_IMPOSSIBLE;
 }
 
-/* The one that is missing first, and no FIN in sight: whatever is_fresh() looks for it is not. */
+/* The one that is missing first, and no FIN in sight: whatever judge() looks for it is not. */
 static bool is_next(const struct nd_ndp_connection *connection, const struct nd_packet *packet)
 {
 	return packet->ndp.sequence == connection->arrived && connection->peer_fin == ND_NONE &&
@@ -252,6 +261,9 @@ static bool is_next(const struct nd_ndp_connection *connection, const struct nd_
 static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 				const struct nd_packet *packet, nd_ns now)
 {
+	bool futile = nd_ndp_receive_is_futile(ndp, connection);
+	enum arrival arrival;
+
 	if ((packet->marks & ND_MARK_TRIMMED) && packet->payload_bytes) {
 		ndp->counters.headers_received++;
 		ndp->counters.headers_last_hop += !!(packet->marks & ND_MARK_LAST_HOP);
@@ -260,12 +272,15 @@ static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *co
 	}
 	if (packet->flags & ND_NDP_FLAG_CONGESTED)
 		ndp->counters.congested_received++;
-	if (!nd_ndp_receive_is_futile(ndp, connection)) {
+	arrival = ND_LIKELY(is_next(connection, packet)) ? ARRIVAL_FRESH :
+							   judge(ndp, connection, packet, now);
+	if (arrival == ARRIVAL_FRESH && ND_UNLIKELY(!on_fresh(ndp, connection, packet, now)))
+		arrival = ARRIVAL_IMPOSSIBLE;
+	/* What contradicts the rest, as from a peer that was restarted, will never complete it. */
+	if (!futile && arrival != ARRIVAL_IMPOSSIBLE) {
 		connection->active = now;
 		connection->repulls = 0;
 	}
-	if (ND_LIKELY(is_next(connection, packet)) || is_fresh(ndp, connection, packet, now))
-		on_fresh(ndp, connection, packet, now);
 	if (connection->timer > now + ndp->config.repull_ns)
 		nd_ndp_connection_arm(ndp, connection, now + ndp->config.repull_ns);
 }
