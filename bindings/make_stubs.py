@@ -103,6 +103,7 @@ class FFI:
 PRIMITIVE_ARRAYS = {
     "char[]": "bytes",
     "uint8_t[]": "int",
+    "int[]": "int",
     "uint16_t[]": "int",
     "uint32_t[]": "int",
     "uint64_t[]": "int",

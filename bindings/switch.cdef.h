@@ -216,8 +216,11 @@ const char *nd_control_audit(struct nd_control *control);
 
 /* Ports, frame by frame. */
 struct nd_port;
+#define ND_PORT_DESCRIPTORS_MAX ...
 struct nd_port *nd_port_open(const struct nd_port_config *config, struct nd_error *error);
 void nd_port_close(struct nd_port *port);
+bool nd_port_arm(struct nd_port *port);
+uint32_t nd_port_descriptors(const struct nd_port *port, int *descriptors);
 int nd_rig_port_send(struct nd_port *port, const uint8_t *frame, uint32_t bytes);
 int nd_rig_port_receive(struct nd_port *port, uint8_t *out, uint32_t room);
 bool nd_rig_port_is_up(struct nd_port *port, struct nd_error *error);

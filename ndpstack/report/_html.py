@@ -21,7 +21,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem }
 th, td { padding: 0.15rem 0.8rem; border-bottom: 1px solid #ccc; text-align: right }
-th:first-child, td:first-child { text-align: left }
+th:first-child, td:first-child { text-align: left; white-space: nowrap }
 pre { background: #f4f4f4; padding: 0.8rem; overflow-x: auto }
 svg { max-width: 100%; height: auto }
 """

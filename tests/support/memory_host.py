@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import select
 import time
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,10 @@ class MemoryHost:
         assert port, ffi.string(error.text).decode()
         self._port: nd_port | None = port
         self._buffer = ffi.new("uint8_t[]", 16384)
+        self._ready = select.poll()
+        descriptors = ffi.new("int[]", lib.ND_PORT_DESCRIPTORS_MAX)
+        for index in range(lib.nd_port_descriptors(port, descriptors)):
+            self._ready.register(descriptors[index], select.POLLIN)
 
     @property
     def port(self) -> nd_port:
@@ -66,12 +71,15 @@ class MemoryHost:
     def wait(self, seconds: float = 10) -> bytes:
         """The next frame, waiting for it."""
         deadline = time.monotonic() + seconds
-        while True:
-            frame = self.receive()
-            if frame is not None:
-                return frame
-            assert time.monotonic() < deadline, "no frame came"
-            time.sleep(0.0005)
+        while (frame := self.receive()) is None:
+            left = deadline - time.monotonic()
+            assert left > 0, "no frame came"
+            if lib.nd_port_arm(self.port) and self._ready.poll(left * 1000):
+                woken = self.receive()
+                if woken is not None:
+                    return woken
+                self.is_up()  # It was the link.
+        return frame
 
     def drain(self, settle: float = 0.05) -> list[bytes]:
         """All frames, until none has come for a while."""
