@@ -71,10 +71,6 @@ class Fabric:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the hosts and the daemon."""
         for host in self.hosts.values():
             host.close()
         self.daemon.stop()

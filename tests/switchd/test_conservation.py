@@ -73,6 +73,7 @@ def flood(source: MemoryHost, frames: list[bytes]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join(20)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("profile", PROFILES)

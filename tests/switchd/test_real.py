@@ -214,31 +214,27 @@ HOP = "02:bb:00:00:00:02"
 
 
 def test_routes_lead_to_their_next_hops(tmp_path: Path) -> None:
-    fabric = Fabric(tmp_path)
-    try:
-        with fabric.daemon.client() as client:
-            text = config(fabric.openings, {"h1": f'mac = "{ROUTER}"'})
-            text = text.replace("[switch.s]", '[switch.s]\nforwarding = "fib"')
-            text += f"""
+    with Fabric(tmp_path) as fabric, fabric.daemon.client() as client:
+        text = config(fabric.openings, {"h1": f'mac = "{ROUTER}"'})
+        text = text.replace("[switch.s]", '[switch.s]\nforwarding = "fib"')
+        text += f"""
 [[switch.s.route]]
 prefix = "10.1.0.0/16"
 to = "h2"
 hops = {{ h2 = "{HOP}" }}
 """
-            fabric.daemon.path.write_text(text)
-            client.call("reload")
-            for host in fabric.hosts.values():
-                host.close()
-            fabric.hosts = {name: MemoryHost(made) for name, made in fabric.openings.items()}
-            wait_until_up(client, *fabric.hosts)
-            fabric.hosts["h1"].send(ipv4(ROUTER, "10.1.2.3"))
-            arrived = fabric.hosts["h2"].wait()
-            assert arrived[:6] == bytes.fromhex(HOP.replace(":", ""))
-            assert arrived[22] == 63, "one hop fewer"
-            shown = cast("list[Row]", client.call("show.routes"))
-            assert (shown[0]["prefix"], shown[0]["origin"]) == ("10.1.0.0/16", "configured")
-    finally:
-        fabric.close()
+        fabric.daemon.path.write_text(text)
+        client.call("reload")
+        for host in fabric.hosts.values():
+            host.close()
+        fabric.hosts = {name: MemoryHost(made) for name, made in fabric.openings.items()}
+        wait_until_up(client, *fabric.hosts)
+        fabric.hosts["h1"].send(ipv4(ROUTER, "10.1.2.3"))
+        arrived = fabric.hosts["h2"].wait()
+        assert arrived[:6] == bytes.fromhex(HOP.replace(":", ""))
+        assert arrived[22] == 63, "one hop fewer"
+        shown = cast("list[Row]", client.call("show.routes"))
+        assert (shown[0]["prefix"], shown[0]["origin"]) == ("10.1.0.0/16", "configured")
 
 
 def ipv4(target_mac: str, target: str) -> bytes:

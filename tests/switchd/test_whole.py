@@ -13,7 +13,8 @@ from statistics import median
 from typing import IO, TYPE_CHECKING, cast
 
 import pytest
-from memory_host import MemoryHost, frame, fresh_opening, mac
+from memory_host import MemoryHost, frame, fresh_opening
+from memory_switch import Row, config, ports, wait_until_up
 from timed import check_time
 
 from ndpstack._priority import STEP_BACK
@@ -29,33 +30,6 @@ QUIET_FRAMES = 5000 if "NDPSTACK_TIMED" in os.environ else 200
 RESTARTS = 3
 RESTART_SECONDS_MAX = 2.0
 
-CONFIG = """\
-[daemon]
-control = "control.sock"
-metrics = ""
-captures = "."
-
-[switch.s]
-packets = 256
-address = [
-    {{ mac = "{mac1}", to = "h1" }},
-    {{ mac = "{mac2}", to = "h2" }},
-]
-
-[switch.s.port.h1]
-backend = "memory"
-device = "{h1}"
-listen = true
-rate = "5Gbit"
-
-[switch.s.port.h2]
-backend = "memory"
-device = "{h2}"
-listen = true
-"""
-
-Row = dict[str, object]
-
 
 class Process:
     """A daemon, and the hosts at its ports."""
@@ -63,9 +37,8 @@ class Process:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.openings = {name: fresh_opening() for name in ("h1", "h2")}
-        devices = {name: opening.device for name, opening in self.openings.items()}
         path = folder / "switchd.toml"
-        path.write_text(CONFIG.format(mac1=mac(1), mac2=mac(2), **devices))
+        path.write_text(config(self.openings, {"h1": 'rate = "5Gbit"'}))
         self._command = [sys.executable, "-P", "-m", "switchd", "--config", str(path)]
         self.hosts: dict[str, MemoryHost] = {}
         self.start()
@@ -88,8 +61,7 @@ class Process:
         """Puts hosts at its ports."""
         with self.client() as client:
             self.hosts = {name: MemoryHost(opening) for name, opening in self.openings.items()}
-            while any(row["state"] != "up" for row in ports(client).values()):
-                time.sleep(0.005)
+            wait_until_up(client, *self.hosts)
 
     def kill(self) -> None:
         """As `kill -9` does."""
@@ -115,10 +87,6 @@ def cpu_seconds(pid: int) -> float:
     """User and system time of a process, which a loaded machine does not stretch much."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def ports(client: Client) -> dict[str, Row]:
-    return {str(row["port"]): row for row in cast("list[Row]", client.call("show.ports"))}
 
 
 def percentile_99(values: list[float]) -> float:
