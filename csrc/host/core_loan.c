@@ -19,7 +19,8 @@
  *    iteration have submitted leaves by one round. The core's own thread keeps the time: it looks
  *    after a tick without a round, and takes over for a loop that is busy with other things (turn.h,
  *    note 4), so a timer is late by a tick at most. What is due sooner, such as paced packets, is
- *    left to it, and so is whatever a few rounds do not finish.
+ *    left to it. What one turn of the loop does not finish is for the next: recalling the core's
+ *    thread for it had the two take over from each other with every fourth batch of 32 requests.
  */
 #include "host/core.h"
 
@@ -28,7 +29,8 @@
 #define LOAN_FRAMES_MAX 32u /* received in one loan */
 #define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
 #define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
-#define LOOP_FRAMES_MAX (PUSH_ROUNDS_MAX * ND_CORE_BATCH) /* no limit but that of rounds */
+#define LOOP_ROUNDS_MAX 8u /* of one turn of an event loop, whose other tasks wait meanwhile */
+#define LOOP_FRAMES_MAX (LOOP_ROUNDS_MAX * ND_CORE_BATCH) /* no limit but that of rounds */
 #define DUE_SOON (200 * ND_USEC) /* that the core's own thread is to see to */
 
 static uint64_t frames_received(const struct nd_core *core)
@@ -119,17 +121,25 @@ int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *comple
 	return code;
 }
 
-/* Rounds until there is nothing to do; what is left, or comes by itself, is the owner's. */
+/*
+ * Rounds until there is nothing to do. What is left is for the loop's next turn, or the owner's where
+ * no loop watches; what comes by itself is the owner's.
+ */
 static void run_few_rounds(struct nd_core *core)
 {
 	bool watched = nd_turn_is_watched(&core->turn), busy = true;
+	uint32_t most = watched ? LOOP_ROUNDS_MAX : PUSH_ROUNDS_MAX;
 	nd_ns now = 0;
 
-	for (uint32_t i = 0; i < PUSH_ROUNDS_MAX && busy; i++) {
+	for (uint32_t i = 0; i < most && busy; i++) {
 		now = nd_core_now();
 		busy = run_round(core, now) || (watched && !nd_core_arm_ports(core));
 	}
-	core->loan.owner |= busy || (watched && nd_core_due_at(core, now) < now + DUE_SOON);
+	if (busy && watched)
+		nd_core_ring(core);
+	else
+		core->loan.owner |= busy ||
+				    (watched && nd_core_due_at(core, now) < now + DUE_SOON);
 }
 
 /* True where the owner sleeps, and is not what a command wakes. */

@@ -286,8 +286,10 @@ bool nd_stack_run(struct nd_stack *stack, bool woken)
 {
 	nd_channel_disarm_app(&stack->channel);
 	if (stack->core && nd_core_serve(stack->core, stack->app,
-					 woken && !nd_ring_filled(&stack->channel.completions, 1)))
+					 woken && !nd_ring_filled(&stack->channel.completions, 1))) {
+		stack->armed = false; /* the core lives: woken without events is nothing odd */
 		return true;
+	}
 	nd_channel_wake_core(&stack->channel);
 	return false;
 }

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <pthread.h>
 
+#define MORE 1000u /* commands: more rounds than a loop runs in one turn */
+
 /* One iteration of a loop that blocks on the descriptor for no longer than so many milliseconds. */
 static bool iterate(struct nd_stack *stack, int timeout)
 {
@@ -141,6 +143,30 @@ TEST(nd_stack_submit_later__waits_for_the_flush)
 		nd_stack_run(pair.client, false);
 		expect(pair.client, ND_EVENT_OPENED);
 	} while (!nd_stack_run(pair.client, false));
+	close_pair(&pair);
+}
+
+/* More than one turn of a loop may do is not left to the core's thread: the loop is woken again. */
+TEST(nd_stack_run__of_more_than_a_turn_wakes_the_loop_again)
+{
+	struct pair pair = open_pair("loop-more", false);
+	struct pollfd bell = { .fd = nd_stack_descriptor(pair.client), .events = POLLIN };
+	struct nd_command command = { .kind = ND_COMMAND_CANCEL, .id = 2 };
+	uint64_t before = counter(pair.client, ND_STACK_GROUP_CORE, "commands"), submitted = 0;
+	nd_ns end = clock_now() + PATIENCE;
+	bool ran;
+
+	do { /* again where the loop was so late that the core's thread took over */
+		CHECK(clock_now() < end);
+		drive(pair.client);
+		for (uint32_t i = 0; i < MORE; i++)
+			CHECK_EQ(nd_stack_submit_later(pair.client, ND_PROTO_HOMA, &command), 0);
+		submitted += MORE;
+		ran = nd_stack_run(pair.client, false);
+		nd_stack_watch(pair.client, ran);
+		CHECK(!ran || poll(&bell, 1, 0) == 1);
+		await_counter(pair.client, "commands", before + submitted);
+	} while (!ran);
 	close_pair(&pair);
 }
 
