@@ -74,6 +74,10 @@ void nd_app_end(struct nd_app *app);
 
 void nd_app_disown(struct nd_app *app);
 
+/* Address and length of what the channel maps, in which the payloads of events lie; 0: closed. */
+uint64_t nd_app_memory_at(const struct nd_app *app);
+size_t nd_app_memory_bytes(const struct nd_app *app);
+
 /* Longest message that the memory of the channel can hold to send and to receive. */
 uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
@@ -109,13 +113,14 @@ void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uin
 /*
  * Waits for events, up to timeout from now (0: not at all), and takes up to limit of them, their
  * cookies reduced to keys. That a request was taken ends no wait; it comes along with what does.
- * Count, or -EINTR, or as nd_app_send().
+ * That a reply arrived is no event here. Count, or -EINTR, or as nd_app_send().
  */
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 
 /*
  * The same for a caller into whose work something may break: batches is how many it has done
  * with. If that is not all that there were, the last one is still in out and its count comes again.
+ * That a request was taken is left out of a batch that has its end too.
  */
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
@@ -157,7 +162,7 @@ struct nd_app_message {
 	uint32_t peer;
 	uint64_t id;      /* of the RPC or connection */
 	uint64_t message; /* NDP: its number */
-	uint64_t sent;    /* Homa: id of the RPC whose reply arrived, or 0; NDP: how many arrived */
+	uint32_t sent;    /* NDP: how many of those that were sent arrived */
 	uint8_t data[ND_APP_COPY_BYTES];
 };
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define KEYS_APART 256u /* keys of one batch that differ by less do not meet */
 #define UNTIL_MAX 1e10 /* seconds on the clock; later is never */
 
 /* True for events of which nobody who waits wants to hear at once. */
@@ -28,17 +29,30 @@ static bool brings_message(const struct nd_event *event)
 	       event->kind == ND_EVENT_RESPONSE;
 }
 
-static void settle(struct nd_app *app, struct nd_event *events, uint32_t count)
+/* Word that a reply arrived, which nobody asks for. */
+static bool is_replied(const struct nd_event *event)
 {
+	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_HOMA;
+}
+
+/* What events are to the handle itself; how many are left for its owner. */
+static int settle(struct nd_app *app, struct nd_event *events, int count)
+{
+	int left = 0;
+
 	pthread_mutex_lock(&app->mutex);
-	for (uint32_t i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		if (ends_payload(&events[i]))
 			nd_app_free_buffer(app, events[i].cookie);
-		events[i].cookie &= ND_APP_KEY_MASK;
-		app->held += brings_message(&events[i]);
+		if (is_replied(&events[i]))
+			continue;
+		events[left] = events[i];
+		events[left].cookie &= ND_APP_KEY_MASK;
+		app->held += brings_message(&events[left++]);
 	}
 	nd_app_flush(app);
 	pthread_mutex_unlock(&app->mutex);
+	return left;
 }
 
 /* Word that a request was taken. */
@@ -62,9 +76,7 @@ static int take_now(struct nd_app *app, struct nd_event *out, uint32_t limit)
 {
 	int count = nd_stack_events(app->stack, out, limit);
 
-	if (count >= 0)
-		settle(app, out, (uint32_t)count);
-	return count;
+	return count < 0 ? count : settle(app, out, count);
 }
 
 /* The same behind those that the last poll kept, which count too. */
@@ -77,17 +89,14 @@ static int take_behind(struct nd_app *app, struct nd_event *out, uint32_t limit)
 	return count < 0 && !kept ? count : kept + (count > 0 ? count : 0);
 }
 
-/* Waits, and takes events behind the count that there are; the new count or -errno. */
-static int wait_for_more(struct nd_app *app, struct nd_event *out, int count, uint32_t limit,
-			 nd_ns timeout)
+/* Waits until that time, and takes what came, which may be nothing for its owner; -errno. */
+static int take_next(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
 {
 	int code = nd_stack_wait(app->stack, timeout);
 
-	if (code == 1)
-		code = take_now(app, out + count, limit - (uint32_t)count);
-	if (code < 0 && count == 0)
-		return code;
-	return count + (code > 0 ? code : 0);
+	if (code == 0)
+		return -ETIMEDOUT;
+	return code < 0 ? code : take_now(app, out, limit);
 }
 
 /* As nd_app_events(), for somebody to whom some events are worth no end of the wait. */
@@ -107,10 +116,12 @@ static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit,
 	now = nd_core_now();
 	end = now + nd_min_u64(timeout, ND_NEVER - now);
 	while ((uint32_t)count < limit && now < end) {
-		more = wait_for_more(app, out, count, limit, end - now);
-		if (more <= count || !all_quiet(out + count, more - count, quiet, subject))
-			return more;
-		count = more;
+		more = take_next(app, out + count, limit - (uint32_t)count, end - now);
+		if (more < 0)
+			return count || more == -ETIMEDOUT ? count : more;
+		count += more;
+		if (!all_quiet(out + count - more, more, quiet, subject))
+			return count;
 		now = nd_core_now();
 	}
 	return count;
@@ -131,9 +142,30 @@ static void set_took(struct nd_app *app, bool took)
 	__atomic_store_n(&app->took, took, __ATOMIC_RELAXED);
 }
 
-int nd_app_end_batch(struct nd_app *app, int count)
+int nd_app_leave_out_opened(struct nd_event *events, int count)
+{
+	uint16_t taken[KEYS_APART] = { 0 }; /* 1 + where the word of a key is */
+	int left = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint16_t *at = &taken[events[i].cookie % KEYS_APART];
+
+		if (is_opened(&events[i], 0))
+			*at = (uint16_t)(i + 1);
+		else if (*at && events[*at - 1].cookie == events[i].cookie &&
+			 events[i].protocol == ND_PROTO_HOMA)
+			events[*at - 1].kind = ND_APP_DROPPED;
+	}
+	for (int i = 0; i < count; i++)
+		if (events[i].kind != ND_APP_DROPPED)
+			events[left++] = events[i];
+	return left;
+}
+
+int nd_app_end_batch(struct nd_app *app, struct nd_event *events, int count)
 {
 	if (count > 0) {
+		count = nd_app_leave_out_opened(events, count);
 		app->batches++;
 		app->last_count = count;
 	}
@@ -158,7 +190,7 @@ int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns
 {
 	if (!nd_app_confirm(app, batches))
 		return app->last_count;
-	return nd_app_end_batch(app, nd_app_events(app, out, limit, timeout));
+	return nd_app_end_batch(app, out, nd_app_events(app, out, limit, timeout));
 }
 
 void nd_app_drop(struct nd_app *app, struct nd_event *event)
@@ -233,20 +265,13 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 	reply->count = nd_app_events(app, out, limit, slice_of(deadline));
 	event = only_reply(out, reply->count, reply->key);
 	if (!event) {
-		nd_app_end_batch(app, reply->count);
+		reply->count = nd_app_end_batch(app, out, reply->count);
 		return -EINPROGRESS;
 	}
 	code = copy_out(reply->data, event);
 	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
 	reply->state = ND_APP_ANSWERED;
 	return code;
-}
-
-/* Word that a reply arrived. */
-static bool is_replied(const struct nd_event *event, uint64_t subject)
-{
-	(void)subject;
-	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_HOMA;
 }
 
 /* Word that a message of this connection arrived. */
@@ -264,14 +289,14 @@ static bool is_wanted(const struct nd_event *event, uint8_t protocol, uint64_t s
 					  event->kind == ND_EVENT_REQUEST && event->port == subject;
 }
 
-/* The only event of a batch that is not quiet, if that is what is wanted. */
+/* What is wanted, if that is all that came but for word of what a connection sent. */
 static const struct nd_event *only_wanted(const struct nd_event *events, int count,
-					  nd_app_quiet *quiet, uint8_t protocol, uint64_t subject)
+					  uint8_t protocol, uint64_t subject)
 {
 	const struct nd_event *found = NULL;
 
 	for (int i = 0; i < count; i++) {
-		if (quiet(&events[i], subject))
+		if (protocol == ND_PROTO_NDP && is_sent(&events[i], subject))
 			continue;
 		if (found || !is_wanted(&events[i], protocol, subject))
 			return NULL;
@@ -284,7 +309,7 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
 		struct nd_app_message *message)
 {
-	nd_app_quiet *quiet = protocol == ND_PROTO_NDP ? is_sent : is_replied;
+	nd_app_quiet *quiet = protocol == ND_PROTO_NDP && alone ? is_sent : is_opened;
 	nd_ns timeout = slice_of(deadline_of(until));
 	const struct nd_event *event;
 	int count;
@@ -292,11 +317,9 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 	message->count = app->last_count;
 	if (!nd_app_confirm(app, batches))
 		return -EAGAIN;
-	count = take_events(app, out, limit, timeout, alone ? quiet : is_opened, subject);
-	message->count = nd_app_end_batch(app, count);
-	if (count < 1 || (protocol == ND_PROTO_HOMA && count > 2))
-		return -EAGAIN;
-	event = only_wanted(out, count, quiet, protocol, subject);
+	count = take_events(app, out, limit, timeout, quiet, subject);
+	message->count = count = nd_app_end_batch(app, out, count);
+	event = only_wanted(out, count, protocol, subject);
 	if (!event)
 		return -EAGAIN;
 	set_took(app, true);
@@ -304,8 +327,6 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 	message->peer = event->peer;
 	message->id = event->id;
 	message->message = event->message;
-	message->sent = protocol == ND_PROTO_NDP ? (uint64_t)count - 1 :
-			count > 1                ? out[event == out].id :
-						   0;
+	message->sent = (uint32_t)count - 1;
 	return copy_out(message->data, event);
 }

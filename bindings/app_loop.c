@@ -56,14 +56,16 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 	while (woken || !nd_stack_arm(app->stack)) {
 		woken = false;
 		count = nd_app_events(app, out, limit, 0);
-		if (count < 0 || (uint32_t)count == limit)
-			return nd_app_end_batch(app, count);
+		if (count == (int)limit)
+			count = nd_app_leave_out_opened(out, count);
+		if (count < 0 || count == (int)limit)
+			return nd_app_end_batch(app, out, count);
 		app->kept = (uint32_t)count;
 	}
 	if (nd_app_only_opened(out, count))
 		return 0;
 	app->kept = 0;
-	return nd_app_end_batch(app, count);
+	return nd_app_end_batch(app, out, count);
 }
 
 bool nd_app_arm(struct nd_app *app)

@@ -137,6 +137,8 @@ int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *erro
 void nd_app_close(struct nd_app *app);
 void nd_app_end(struct nd_app *app);
 void nd_app_disown(struct nd_app *app);
+uint64_t nd_app_memory_at(const struct nd_app *app);
+size_t nd_app_memory_bytes(const struct nd_app *app);
 uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
@@ -176,7 +178,7 @@ struct nd_app_message {
 	uint32_t peer;
 	uint64_t id;
 	uint64_t message;
-	uint64_t sent;
+	uint32_t sent;
 	uint8_t data[...];
 };
 

@@ -115,7 +115,7 @@ class Connection(Source[memoryview]):
             try:
                 arrived.unread = event = inbox[0]
                 del inbox[0]
-                return lease(self.dispatcher.app, event, arrived)
+                return lease(self.dispatcher, event, arrived)
             except BaseException:
                 self._keep(arrived)
                 raise

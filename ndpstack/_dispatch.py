@@ -21,16 +21,25 @@ from ndpstack import _core
 from ndpstack._address import unpack
 from ndpstack._event import (
     ACCEPTED,
+    BYTES,
+    COOKIE,
     EVENT_BYTES,
     FAILED,
+    FIELDS_IN,
     HOMA,
+    ID,
+    KIND,
+    MAKE,
     NDP,
     OPENED,
+    PAYLOAD,
+    PEER,
+    PORT,
     REQUEST,
+    RESPONSE,
     Event,
-    events_in,
 )
-from ndpstack._target import Accepting, Answer, Keyed, Loop, Target
+from ndpstack._target import Accepting, Answer, Keyed, Loop, Taker, Target
 from ndpstack._waitable import Never, Release, Waitable
 from ndpstack.errors import make_error
 
@@ -85,14 +94,20 @@ class Dispatcher:
         self.name = name
         self.by_key: dict[int, Target] = {}
         self.by_connection: dict[int, Target] = {}
-        self.by_port: dict[int, Target] = {}
-        self.by_rpc: dict[int, Target] = {}
+        self.by_call: dict[int, Keyed] = {}
+        self.by_port: dict[int, Taker] = {}
+        self.by_rpc: dict[int, Callable[[], Target | None]] = {}
+        """Requests that are served here and have no reply yet; others hold them."""
         self.loops: list[Loop] = []
         self.ended: tuple[int, str] | None = None
         """Why nothing will come any more, as a number and a text."""
         self._keys = itertools.count(1)
         self._events = ffi.new("struct nd_event[]", BATCH)
         self._view = memoryview(ffi.buffer(self._events))
+        self.memory_at: Final = lib.nd_app_memory_at(app)
+        """Where received messages lie: the address that is the beginning of `memory`."""
+        base = ffi.cast("uint8_t *", self.memory_at)
+        self.memory: Final = memoryview(ffi.buffer(base, lib.nd_app_memory_bytes(app)))
         self._reply = ffi.new("struct nd_app_reply *")
         self._reply_data = memoryview(ffi.buffer(self._reply.data))
         self._message = ffi.new("struct nd_app_message *")
@@ -124,10 +139,10 @@ class Dispatcher:
         self.by_key[key] = target
         return key
 
-    def give_key(self, target: Keyed) -> None:
-        """The same for a target that keeps its key, whatever interrupts this."""
+    def give_key(self, call: Keyed) -> None:
+        """A key for a call, which keeps it, whatever interrupts this."""
         key = next(self._keys) & _KEY_MASK
-        self.by_key[key], target.key = target, key
+        self.by_call[key], call.key = call, key
 
     def check(self, code: int, what: str) -> None:
         """Raises for the result of a crossing if it is an error."""
@@ -147,6 +162,10 @@ class Dispatcher:
     ) -> int:
         """Hands over a command without payload; 0 or a negative error number."""
         return lib.nd_app_tell(self.app, protocol, kind, port, identity, message, key, deadline)
+
+    def cancel_rpc(self, identity: int) -> None:
+        """Ends an RPC at both ends."""
+        self.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=identity)
 
     def begin_ask(self, payload: bytes, peer: int) -> tuple[Answer, int]:
         """Asks the core for the handle of an address, or the address of a handle.
@@ -302,7 +321,7 @@ class Dispatcher:
             finally:
                 if got < 0 and reply.state == _SENT:
                     reply.state = _UNSENT
-                    self.by_key[reply.key], call.key = call, reply.key
+                    self.by_call[reply.key], call.key = call, reply.key
             if got >= 0:
                 return memoryview(bytearray(self._reply_data[:got]))
             if call.key:
@@ -470,19 +489,32 @@ class Dispatcher:
             if count not in (0, -errno.EINTR):
                 self.fail(-count, f"stack {self.name}")
             return
-        raw = self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]
-        for event in events_in(raw):
+        by_call, by_port = self.by_call, self.by_port
+        for fields in FIELDS_IN(self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]):
             again, self._began = self._began, True
-            target = self._target_of(event)
-            if target is not None:
-                target.on_event(event, again)
+            kind = fields[KIND]
+            if kind in (RESPONSE, REQUEST):
+                of = by_call.get(fields[COOKIE]) if kind == RESPONSE else by_port.get(fields[PORT])
+                if of is not None:
+                    of.on_message(fields[PEER], fields[ID], fields[BYTES], fields[PAYLOAD])
+                else:
+                    self.drop_current()
             else:
-                self.drop_current()
+                self._give_event(MAKE(fields), again)
             # No call stands between these, so no interrupt can.
             self._began = self.owned = False
             self._at += 1
         self._at = 0
         self.batches = (self.batches + 1) & BATCHES_MASK
+
+    def _give_event(self, event: Event, again: bool) -> None:
+        target = self._target_of(event)
+        if target is not None:
+            target.on_event(event, again)
+        elif event.kind == FAILED and event.id & 1 and event.protocol == HOMA:
+            self.cancel_rpc(event.id)  # The core may have refused the reply, and the client waits.
+        else:
+            self.drop_current()
 
     def drop_current(self) -> None:
         """Gives back the message of the event that is handed out, if nobody owns it, once."""
@@ -490,19 +522,18 @@ class Dispatcher:
             lib.nd_app_drop(self.app, ffi.addressof(self._events, self._at))
 
     def _target_of(self, event: Event) -> Target | None:
-        kind = event.kind
-        if kind == OPENED:
-            return self.by_key.get(event.cookie)
+        kind, key = event.kind, event.cookie
         if kind == DROPPED:
             return None
-        if event.protocol == HOMA:
-            if kind == REQUEST:
-                return self.by_port.get(event.port)
+        if event.protocol == NDP:
+            if kind not in (OPENED, ACCEPTED):
+                return self.by_connection.get(event.id) or self.by_key.get(key)
+        elif event.protocol == HOMA:
             if event.id & 1:
-                return self.by_rpc.get(event.id)
-        elif event.protocol == NDP and kind != ACCEPTED:
-            return self.by_connection.get(event.id) or self.by_key.get(event.cookie)
-        return self.by_key.get(event.cookie)
+                reference = self.by_rpc.get(event.id)
+                return reference() if reference is not None else None
+            return self.by_call.get(key) or self.by_key.get(key)
+        return self.by_key.get(key)
 
     # ---- the end ----
 
@@ -514,9 +545,11 @@ class Dispatcher:
     def fail(self, code: int, what: str) -> None:
         """Ends every wait with this error, now and from now on."""
         self.ended = (code, what)
-        targets = [*self.by_key.values(), *self.by_connection.values(), *self.by_port.values()]
-        for target in targets:
-            target.on_end()
+        served = [reference() for reference in list(self.by_rpc.values())]
+        known = (self.by_key, self.by_call, self.by_connection, self.by_port)
+        for target in [*(each for targets in known for each in targets.values()), *served]:
+            if target is not None:
+                target.on_end()
         for loop in list(self.loops):
             loop.kick()
         while self._wake_follower():

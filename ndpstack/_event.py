@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import struct
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ndpstack import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 lib = _core.lib
 
@@ -51,10 +48,17 @@ class Event(NamedTuple):
     payload: int
 
 
-_MAKE: Final = partial(tuple.__new__, Event)
+FIELDS_IN: Final = _EVENT.iter_unpack
+"""The fields of each event of an array of struct nd_event."""
+
+MAKE: Final = partial(tuple.__new__, Event)
 """Event._make() without a look at the length, which the format guarantees."""
 
-
-def events_in(raw: memoryview) -> Iterator[Event]:
-    """The events of an array of struct nd_event."""
-    return map(_MAKE, _EVENT.iter_unpack(raw))
+KIND: Final = 0
+PEER: Final = 2
+PORT: Final = 3
+BYTES: Final = 5
+ID: Final = 7
+COOKIE: Final = 9
+PAYLOAD: Final = 10
+"""Places of fields, where making an Event of them would take longer than what is done with it."""

@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
-from ndpstack._address import Peer, check_port
-from ndpstack._event import HOMA, OPENED, RESPONSE, Event
-from ndpstack._lease import drop, lease
+from ndpstack._address import PORT_MAX, Peer, check_port
+from ndpstack._event import HOMA, OPENED, Event
+from ndpstack._lease import release_later, view_of
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
+    NEVER,
     PRIORITY_MAX,
     UNSET,
     Address,
@@ -20,7 +21,6 @@ from ndpstack._socket import (
     Timeout,
     as_message,
     check_priority,
-    deadline_ns,
 )
 from ndpstack._waitable import Waitable
 from ndpstack.errors import Closed, make_error
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ndpstack._dispatch import Dispatcher, Message
     from ndpstack._stack import Stack
 
-    RequestCommand = tuple[int, int, int, int, Message, int]
-    """Priority, peer, port, deadline, data and their length."""
+    Command = tuple[_core.nd_app, int, int, int, int, int, int, int, int, Message, int]
+    """What nd_app_send() takes."""
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -77,13 +77,10 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "key", "peer", "port", "unread", "until", "view",
+        "_dispatcher", "_failure", "_id", "key", "peer", "port", "until", "view",
     )  # fmt: skip
 
-    _hand_over = lib.nd_app_send
-
     def __init__(self, dispatcher: Dispatcher) -> None:
-        self.unread: Event | None = None
         self.waiters = []
         self._bell = -1
         self._dispatcher = dispatcher
@@ -103,7 +100,7 @@ class Call(Waitable):
 
     def is_ready(self) -> bool:
         """True when there is a reply or an error."""
-        return self.unread is not None or self.view is not None or self._failure is not None
+        return self.view is not None or self._failure is not None
 
     def result(self) -> memoryview:
         """Waits for the reply.
@@ -122,8 +119,6 @@ class Call(Waitable):
 
     def outcome(self) -> memoryview:
         """The reply, or the error raised, of a call that is ready."""
-        if self.unread is not None:
-            return lease(self._dispatcher.app, self.unread, self)
         if self.view is not None:
             return self.view
         code, state = self._failure or (errno.EINPROGRESS, "")
@@ -140,7 +135,7 @@ class Call(Waitable):
         if not self.end(errno.ECANCELED, "cancelled here"):
             return False
         until = time.monotonic() + CANCEL_PATIENCE_S
-        while not self._id and self.key in self._dispatcher.by_key and not self._dispatcher.ended:
+        while not self._id and self.key in self._dispatcher.by_call and not self._dispatcher.ended:
             self._dispatcher.pause(until)  # The core is about to say what to cancel.
             if time.monotonic() > until:
                 break
@@ -152,49 +147,46 @@ class Call(Waitable):
             return False
         self._failure = (code, state)
         if self._id:
-            self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self._id)
+            self._dispatcher.cancel_rpc(self._id)
         elif self.key:
             self._dispatcher.nudge()  # On OPENED, which then comes, the core is told.
         self.wake()
         return True
 
-    def __del__(self) -> None:
-        unread = getattr(self, "unread", None)  # An interrupted __init__() leaves none.
-        if unread is not None:
-            drop(self._dispatcher.app, unread)
-
-    def send(
-        self, priority: int, peer: int, port: int, deadline: int, raw: Message, size: int
-    ) -> int:
-        """Hands the request to the core; 0 or a negative error number."""
-        if not self.key:
-            self._dispatcher.give_key(self)
-        return self._hand_over(
-            self._dispatcher.app, HOMA, _REQUEST, priority, peer, port, 0, self.key, deadline, raw,
-            size,
-        )  # fmt: skip
-
     def forget(self) -> None:
-        """The core never took the request."""
-        self._dispatcher.by_key.pop(self.key, None)
+        """The core never took the request, if there was one."""
+        self._dispatcher.by_call.pop(self.key, None)
 
     def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher."""
+        """From the dispatcher: the core has taken the request, or it has failed."""
         del again
-        kind = event.kind
         self._id = event.id
-        if kind == OPENED:
+        if event.kind == OPENED:
             if self._failure is not None:
-                self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=event.id)
+                self._dispatcher.cancel_rpc(event.id)
             return
-        if self._failure is not None:
-            self._dispatcher.drop_current()
-        elif kind == RESPONSE:
-            if not self._dispatcher.owned:
-                self.unread, self._dispatcher.owned = event, True
-        else:
+        if self._failure is None:
             self._failure = (-event.error, describe_failure(event))
-        self._dispatcher.by_key.pop(self.key, None)
+        self._done()
+
+    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
+        """From the dispatcher: the reply."""
+        del peer
+        dispatcher, self._id = self._dispatcher, identity
+        if self._failure is not None:
+            dispatcher.drop_current()
+        elif not dispatcher.owned:
+            view, loan = view_of(dispatcher, HOMA, identity, 0, size, payload)
+            # No call stands between these, so no interrupt can.
+            self.view, dispatcher.owned = view, True
+            if loan is None:
+                release_later(dispatcher.app, HOMA, identity, 0)
+            else:
+                loan.held = True
+        self._done()
+
+    def _done(self) -> None:
+        self._dispatcher.by_call.pop(self.key, None)
         self.wake()
 
     def on_end(self) -> None:
@@ -267,7 +259,7 @@ class HomaSocket(Socket):
             self._spare = call
             return reply
         if not call.key:
-            self._begin(call, (priority, peer.handle, port, deadline_ns(until), raw, size), until)
+            self._begin(call, (peer, port), data, until, priority)
         return call.result()
 
     def start(
@@ -280,34 +272,38 @@ class HomaSocket(Socket):
     ) -> Call:
         """Sends a request, as request(), and returns without waiting for the reply."""
         until = self.until(timeout)
-        call, request = self.prepare(address, data, until, priority)
-        self._begin(call, request, until)
+        call = Call(self.dispatcher)
+        self._begin(call, address, data, until, priority)
         return call
 
     def prepare(
-        self,
-        address: Address,
-        data: Buffer,
-        until: float | None,
-        priority: int,
-        kind: type[Call] = Call,
-    ) -> tuple[Call, RequestCommand]:
-        """A call that has not begun, and what begins it."""
-        if self._closed or self.dispatcher.ended is not None:
+        self, call: Call, address: Address, data: Buffer, until: float | None, priority: int
+    ) -> Command:
+        """What begins a call, and is to be sent or forgotten."""
+        dispatcher = self.dispatcher
+        if self._closed or dispatcher.ended is not None:
             self.check_open()
-        peer, port = self.peer_of(address)
+        peer, port = address
+        if type(peer) is not Peer or not 0 < port <= PORT_MAX:
+            peer, port = self.peer_of(address)
         raw, size = as_message(data, self.stack.message_bytes_max)
         if not 0 <= priority <= PRIORITY_MAX:
             check_priority(priority)
-        request = (priority, peer.handle, port, deadline_ns(until), raw, size)
-        call = kind(self.dispatcher)
         call.peer, call.port, call.until = peer, port, until
-        return call, request
+        deadline = NEVER if until is None else int(until * 1e9)
+        dispatcher.give_key(call)
+        return (
+            dispatcher.app, HOMA, _REQUEST, priority, peer.handle, port, 0, call.key, deadline, raw,
+            size,
+        )  # fmt: skip
 
-    def _begin(self, call: Call, request: RequestCommand, until: float | None) -> None:
+    def _begin(
+        self, call: Call, address: Address, data: Buffer, until: float | None, priority: int
+    ) -> None:
         """Sends the request, waiting for room."""
         try:
-            self.submit(call.send, request, until)
+            command = self.prepare(call, address, data, until, priority)
+            self.submit(lib.nd_app_send, command, until)
         except BaseException:
             call.forget()
             raise

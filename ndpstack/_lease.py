@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ndpstack import _core
 
 if TYPE_CHECKING:
+    from ndpstack._dispatch import Dispatcher
     from ndpstack._event import Event
 
 lib, ffi = _core.lib, _core.ffi
 
 COPY_BYTES: Final = lib.ND_APP_COPY_BYTES
 """Messages up to this size are copied, which is quicker than keeping a lease on them."""
+
+
+release_later: Final = lib.nd_app_release_later
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
 
 class Owner(Protocol):
@@ -38,29 +43,50 @@ class Lease:
             lib.nd_app_release(self._app, *self._message)
 
 
-def lease(app: _core.nd_app, event: Event, owner: Owner) -> memoryview:
+def view_of(
+    dispatcher: Dispatcher, protocol: int, identity: int, message: int, size: int, payload: int
+) -> tuple[memoryview, Lease | None]:
     """The bytes of a received message, writable, valid as long as anything refers to them.
 
     A longer message stays in the stack's memory and counts against the credit of this application
     until the view, and all that was made from it, is gone: `with view:` ends it early.
 
     Args:
-        app: The stack's.
+        dispatcher: The stack's.
+        protocol: With the next two, what names the message when it is given back.
+        identity: Of the RPC or connection.
+        message: NDP: its number.
+        size: Bytes.
+        payload: Their address.
+
+    Returns:
+        The view, and the lease to hold once it belongs to an owner; None: it is a copy, and the
+        message is to be given back.
+    """
+    if size <= COPY_BYTES:
+        at = payload - dispatcher.memory_at
+        return memoryview(bytearray(dispatcher.memory[at : at + size] if size else b"")), None
+    loan = Lease(dispatcher.app, protocol, identity, message)
+    address = ffi.cast("uint8_t *", payload)
+    return memoryview(ffi.buffer(ffi.gc(address, loan), size)), loan
+
+
+def lease(dispatcher: Dispatcher, event: Event, owner: Owner) -> memoryview:
+    """The view of a message that its owner has kept unread.
+
+    Args:
+        dispatcher: The stack's.
         event: What brought the message.
         owner: It has either the event or the view; an interrupt finds it with one of them.
     """
-    address = ffi.cast("uint8_t *", event.payload)
     protocol, identity, message = event.protocol, event.id, event.message
-    if event.bytes <= COPY_BYTES:
-        copy = memoryview(bytearray(ffi.buffer(address, event.bytes)))
-        # No call stands between these, so no interrupt can.
-        owner.unread, owner.view = None, copy
-        lib.nd_app_release_later(app, protocol, identity, message)
-        return copy
-    loan = Lease(app, protocol, identity, message)
-    view = memoryview(ffi.buffer(ffi.gc(address, loan), event.bytes))
+    view, loan = view_of(dispatcher, protocol, identity, message, event.bytes, event.payload)
     # No call stands between these, so no interrupt can.
-    owner.unread, owner.view, loan.held = None, view, True
+    owner.unread, owner.view = None, view
+    if loan is None:
+        release_later(dispatcher.app, protocol, identity, message)
+    else:
+        loan.held = True
     return view
 
 

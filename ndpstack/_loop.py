@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -71,6 +72,25 @@ class LoopDriver:
         if (self._unsent or self.woke) and self._again is None:
             self._again = self._loop.call_soon(self._end_turn)
 
+    def new_future(self) -> asyncio.Future[None]:
+        """What a task of this loop awaits until complete().
+
+        Raises:
+            RuntimeError: Another loop runs than the one this belongs to.
+        """
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
+        return self._loop.create_future()
+
+    def complete(self, future: asyncio.Future[None]) -> None:
+        """Lets the task go on that awaits it, if any does; from any thread."""
+        if threading.get_ident() != self.thread:
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(_complete, future)
+        elif not future.done():
+            self.woke = True
+            future.set_result(None)
+
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.
 
@@ -78,45 +98,26 @@ class LoopDriver:
             NdpError: The stack has ended.
             RuntimeError: Another loop runs than the one this belongs to.
         """
-        if asyncio.get_running_loop() is not self._loop:
-            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
         ready = False
         while not ready:
-            waiter = _Wake(self, self._loop)
+            future = self.new_future()
+            waiter = partial(self.complete, future)
             target.add_waiter(waiter)
             try:
                 if target.is_ready():  # Not before: another thread may make it so at any time.
                     return
                 if self._dispatcher.ended is not None:
                     self._dispatcher.check_alive()
-                await waiter.future
+                await future
             finally:
                 if target.waiters:
                     target.remove_waiter(waiter)
             ready = target.is_ready()
 
 
-class _Wake:
-    """Completes a future from whatever thread the dispatcher runs in."""
-
-    __slots__ = ("_driver", "_loop", "future")
-
-    def __init__(self, driver: LoopDriver, loop: asyncio.AbstractEventLoop) -> None:
-        self._driver = driver
-        self._loop = loop
-        self.future: asyncio.Future[None] = loop.create_future()
-
-    def __call__(self) -> None:
-        if threading.get_ident() != self._driver.thread:
-            if not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._complete)
-        elif not self.future.done():
-            self._driver.woke = True
-            self.future.set_result(None)
-
-    def _complete(self) -> None:
-        if not self.future.done():
-            self.future.set_result(None)
+def _complete(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 _drivers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Dispatcher, LoopDriver]] = (

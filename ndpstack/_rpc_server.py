@@ -209,14 +209,14 @@ class Service:
         task = asyncio.current_task()
         assert task is not None
         give_up = _Cancel(asyncio.get_running_loop(), task)
-        rpc.served.add_waiter(give_up)
+        rpc.add_waiter(give_up)
         try:
             if not rpc.cancelled:
                 await self._dispatch(rpc)
         except NdpError as error:
             logger.debug("%s: reply not sent: %s", self.name, error)
         finally:
-            rpc.served.remove_waiter(give_up)
+            rpc.remove_waiter(give_up)
             rpc.cancel()
 
     async def _dispatch(self, rpc: aio.Rpc) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import collections
 import errno
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from weakref import ref
 
 from ndpstack import _core
 from ndpstack._address import Peer
 from ndpstack._dispatch import BATCHES_MASK
 from ndpstack._event import FAILED, HOMA, Event
-from ndpstack._lease import drop, lease
+from ndpstack._lease import release_later, view_of
 from ndpstack._socket import UNSET, Source, Timeout, as_message
 from ndpstack._waitable import Waitable
 from ndpstack.errors import make_error
@@ -18,67 +19,36 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher, Message
-    from ndpstack._homa import HomaSocket
+    from ndpstack._homa import Command, HomaSocket
 
 lib = _core.lib
 
 _REPLY: Final = lib.ND_COMMAND_REPLY
 
 
-class Served(Waitable):
-    """The dispatcher's end of an RPC that is served here; ready when its client has given up."""
-
-    __slots__ = ("_dispatcher", "failed", "id")
-
-    def __init__(self, dispatcher: Dispatcher, identity: int) -> None:
-        self.waiters = []
-        self._bell = -1
-        self._dispatcher = dispatcher
-        self.id = identity
-        self.failed = 0
-
-    def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher."""
-        del again
-        self._dispatcher.by_rpc.pop(self.id, None)
-        if event.kind == FAILED:
-            self.failed = -event.error
-            self.cancel()  # The core may have refused the reply, and the client waits.
-            self.wake()
-
-    def is_ready(self) -> bool:
-        return self.failed != 0
-
-    def cancel(self) -> None:
-        """Ends it without a reply."""
-        self._dispatcher.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=self.id)
-
-    def on_end(self) -> None:
-        self.failed = errno.EBADF
-        self.wake()
-
-
-class Request:
+class Request(Waitable):
     """A request that a server got: what blocking and asyncio servers have in common.
 
-    One that is dropped without a reply is cancelled, so that its client does not wait in vain.
+    It is ready when its client has given up. One that is dropped without a reply is cancelled, so
+    that its client does not wait in vain: the dispatcher only knows it as long as others do.
     """
 
-    __slots__ = ("_peer", "_socket", "done", "served", "unread", "view")
+    __slots__ = ("__weakref__", "_peer", "_socket", "data", "done", "failed", "id")
 
     _hand_over = lib.nd_app_send
 
-    def __init__(
-        self, socket: HomaSocket, peer: int, served: Served, data: memoryview | None = None
-    ) -> None:
-        self.unread: Event | None = None
+    def __init__(self, socket: HomaSocket, peer: int, identity: int, data: memoryview) -> None:
         self.done = True
         """There is nothing to reply to: not yet, or no more."""
+        self.waiters = []
+        self._bell = -1
         self._socket = socket
         self._peer = peer
-        self.served: Final = served
-        self.view = data
+        self.id: Final = identity
+        """The RPC's id on this host."""
+        self.failed = 0
+        self.data: Final = data
+        """The request's bytes, valid as long as anything refers to them."""
 
     @property
     def peer(self) -> Peer:
@@ -86,54 +56,65 @@ class Request:
         return Peer(self._socket.dispatcher, self._peer)
 
     @property
-    def id(self) -> int:
-        """The RPC's id on this host."""
-        return self.served.id
-
-    @property
-    def data(self) -> memoryview:
-        """The request's bytes, valid as long as anything refers to them."""
-        if self.unread is not None:
-            return lease(self._socket.dispatcher.app, self.unread, self)
-        assert self.view is not None
-        return self.view
-
-    @property
     def cancelled(self) -> bool:
         """True when the client has given up, or is gone: a reply would go nowhere."""
-        return self.served.failed != 0
+        return self.failed != 0
 
     @property
     def replied(self) -> bool:
         """True after reply() or cancel()."""
         return self.done
 
-    def prepare(self, data: Buffer) -> tuple[Message, int]:
+    def is_ready(self) -> bool:
+        return self.failed != 0
+
+    def prepare(self, data: Buffer) -> Command:
         """Checks that a reply can be sent; returns it as try_reply() takes it."""
         socket = self._socket
-        if socket._closed or socket.dispatcher.ended is not None:
+        dispatcher = socket.dispatcher
+        if socket._closed or dispatcher.ended is not None:
             socket.check_open()
         if self.done:
             raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
-        return as_message(data, socket.stack.message_bytes_max)
+        raw, size = as_message(data, socket.stack.message_bytes_max)
+        return dispatcher.app, HOMA, _REPLY, 0, 0, 0, self.id, 0, 0, raw, size
 
-    def try_reply(self, raw: Message, size: int) -> int:
+    def try_reply(self, command: Command) -> int:
         """Sends the reply if there is room; 0 or a negative error number."""
-        served = self.served
-        if served.failed:
+        if self.failed:
             self.done = True
             return 0
-        code = self._hand_over(
-            self._socket.dispatcher.app, HOMA, _REPLY, 0, 0, 0, served.id, 0, 0, raw, size
-        )
+        by_rpc, identity = self._socket.dispatcher.by_rpc, self.id
+        code = self._hand_over(*command)
+        # No call stands between these, so no interrupt can.
         self.done = code == 0
+        if code == 0 and identity in by_rpc:
+            del by_rpc[identity]
         return code
 
     def cancel(self) -> None:
         """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
         if not self.done:
             self.done = True
-            self.served.cancel()
+            self._end()
+
+    def _end(self) -> None:
+        dispatcher = self._socket.dispatcher
+        dispatcher.by_rpc.pop(self.id, None)
+        dispatcher.cancel_rpc(self.id)
+
+    def on_event(self, event: Event, again: bool) -> None:
+        """From the dispatcher."""
+        del again
+        if event.kind == FAILED:
+            self.failed = -event.error
+            self._end()
+            self.wake()
+
+    def on_end(self) -> None:
+        """From the dispatcher: the stack has ended."""
+        self.failed = errno.EBADF
+        self.wake()
 
     def __enter__(self) -> Self:
         return self
@@ -143,13 +124,10 @@ class Request:
 
     def __del__(self) -> None:
         try:
-            unread, done = self.unread, self.done
+            if not self.done:
+                self.cancel()
         except AttributeError:  # An interrupted __init__() leaves none.
             return
-        if unread is not None:
-            drop(self._socket.dispatcher.app, unread)
-        if not done:
-            self.cancel()
 
 
 R = TypeVar("R", bound=Request)
@@ -159,9 +137,7 @@ R_co = TypeVar("R_co", bound=Request, covariant=True)
 class Make(Protocol[R_co]):
     """Makes a request for the application that serves it."""
 
-    def __call__(
-        self, socket: HomaSocket, peer: int, served: Served, data: memoryview | None = None
-    ) -> R_co: ...
+    def __call__(self, socket: HomaSocket, peer: int, identity: int, data: memoryview) -> R_co: ...
 
 
 class Rpc(Request):
@@ -181,10 +157,10 @@ class Rpc(Request):
             MessageTooLong: The text names the limit.
             Timeout: There was no room in time; reply again or cancel.
         """
-        message, size = self.prepare(data)
-        if self.try_reply(message, size) < 0:
+        command = self.prepare(data)
+        if self.try_reply(command) < 0:
             socket = self._socket
-            socket.submit(self.try_reply, (message, size), socket.until(timeout))
+            socket.submit(self.try_reply, (command,), socket.until(timeout))
 
 
 class Service(Source[R]):
@@ -214,7 +190,7 @@ class Service(Source[R]):
     def take(self) -> R | None:
         """The next request whose client has not given up, or None."""
         try:
-            while (rpc := self._queue.popleft()).cancelled:
+            while (rpc := self._queue.popleft()).failed:
                 pass
         except IndexError:
             return None
@@ -222,14 +198,11 @@ class Service(Source[R]):
 
     def accept(self, message: _core.nd_app_message, data: memoryview) -> R:
         """From the dispatcher: takes the only message of a batch."""
-        dispatcher = self._dispatcher
-        by_rpc, identity, replied = dispatcher.by_rpc, message.id, message.sent
-        served = Served(dispatcher, identity)
-        rpc = self._make(self._socket, message.peer, served, memoryview(bytearray(data)))
+        dispatcher, identity = self._dispatcher, message.id
+        rpc = self._make(self._socket, message.peer, identity, memoryview(bytearray(data)))
+        reference = ref(rpc)
         # No call stands between these, so no interrupt can.
-        if replied in by_rpc:
-            del by_rpc[replied]
-        rpc.done, by_rpc[identity] = False, served
+        rpc.done, dispatcher.by_rpc[identity] = False, reference
         dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
         return rpc
 
@@ -238,17 +211,21 @@ class Service(Source[R]):
         self._queue.appendleft(taken)
         self.wake()
 
-    def on_event(self, event: Event, again: bool) -> None:
+    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
         """From the dispatcher."""
-        del again
         dispatcher = self._dispatcher
         if not dispatcher.owned:
-            served = Served(dispatcher, event.id)
-            rpc = self._make(self._socket, event.peer, served)
+            view, loan = view_of(dispatcher, HOMA, identity, 0, size, payload)
+            rpc = self._make(self._socket, peer, identity, view)
+            reference = ref(rpc)
             # No call stands between these, so no interrupt can.
-            rpc.unread, rpc.done, dispatcher.by_rpc[event.id] = event, False, served
+            rpc.done, dispatcher.by_rpc[identity] = False, reference
             self._queue += (rpc,)
             dispatcher.owned = True
+            if loan is None:
+                release_later(dispatcher.app, HOMA, identity, 0)
+            else:
+                loan.held = True
         self.wake()
 
     def on_end(self) -> None:

@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Target(Protocol):
-    """Who gets the events of a key, a connection, a port or an RPC."""
+class Ending(Protocol):
+    """Who hears of the end."""
+
+    def on_end(self) -> None:
+        """The stack is closed or gone: whoever waits is to look again."""
+
+
+class Target(Ending, Protocol):
+    """Who gets the events of a key, a connection or an RPC."""
 
     def on_event(self, event: Event, again: bool) -> None:
         """Takes an event, which may come again after an interrupt.
@@ -25,8 +32,19 @@ class Target(Protocol):
             again: The call before this one was cut short: what it did must not be done twice.
         """
 
-    def on_end(self) -> None:
-        """The stack is closed or gone: whoever waits is to look again."""
+
+class Taker(Ending, Protocol):
+    """Who gets the requests of a port, or the reply to one."""
+
+    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
+        """Takes a Homa message, which is its own once it says so as of Target.on_event().
+
+        Args:
+            peer: Handle of the other end.
+            identity: Of the RPC here.
+            size: Bytes.
+            payload: Their address.
+        """
 
 
 class Accepting(Protocol[T]):
@@ -50,8 +68,8 @@ class Accepting(Protocol[T]):
         """An interrupt kept what accept() returned from the application: it is the next again."""
 
 
-class Keyed(Target, Protocol):
-    """A target that keeps its key."""
+class Keyed(Taker, Target, Protocol):
+    """A call under way, which keeps its key."""
 
     key: int
 

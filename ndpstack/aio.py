@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from ndpstack._dispatch import Dispatcher
     from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
@@ -122,8 +123,8 @@ class Rpc(_served.Request):
             Closed: There was a reply before, or the socket is closed.
             MessageTooLong: The text names the limit.
         """
-        message = self.prepare(data)
-        while (code := self.try_reply(*message)) < 0:
+        command = self.prepare(data)
+        while (code := self.try_reply(command)) < 0:
             await _make_room(self._socket, code)
         self._socket.driver.flush_soon()
 
@@ -135,11 +136,17 @@ class _LoopSocket(_homa.HomaSocket):
 
 
 class _Call(_homa.Call):
-    """A request that leaves together with others."""
+    """A request that leaves together with others, and one task waits for."""
 
-    __slots__ = ()
+    __slots__ = ("_driver", "future")
 
-    _hand_over = _send_later
+    def __init__(self, dispatcher: Dispatcher, driver: LoopDriver) -> None:
+        super().__init__(dispatcher)
+        self._driver = driver
+        self.future = driver.new_future()
+
+    def wake(self) -> None:
+        self._driver.complete(self.future)
 
 
 class HomaSocket(_AsyncSocket):
@@ -198,16 +205,17 @@ class HomaSocket(_AsyncSocket):
         until = None if timeout is None else time.monotonic() + timeout
         if not isinstance(address[0], Peer):
             address = await self._resolve(address[0]), address[1]
-        call, request = self._socket.prepare(address, data, until, priority, _Call)
+        call = _Call(self._socket.dispatcher, self._driver)
         try:
-            while (code := call.send(*request)) < 0:
+            command = self._socket.prepare(call, address, data, until, priority)
+            while (code := _send_later(*command)) < 0:
                 await self._make_room(code)
         except BaseException:
             call.forget()
             raise
         self._driver.flush_soon()
         try:
-            await self._driver.wait(call)
+            await call.future
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")
             raise
@@ -232,10 +240,13 @@ class HomaSocket(_AsyncSocket):
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""
         while True:
-            try:
-                rpc = await self.recv()
-            except Closed:
-                return
+            service = self._service
+            rpc = None if service is None or self._socket._closed else service.take()
+            if rpc is None:
+                try:
+                    rpc = await self.recv()
+                except Closed:
+                    return
             yield rpc
             del rpc  # Held here, it would not be cancelled when its handler drops it.
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cffi import FFI, model
 
-from ndpstack import _connection, _core, _homa
-from ndpstack._event import EVENT_BYTES, Event, events_in
+from ndpstack import _connection, _core, _event, _homa
+from ndpstack._event import EVENT_BYTES, FIELDS_IN, MAKE, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,11 @@ def test_events_are_decoded_as_they_are_laid_out() -> None:
     for number, name in enumerate(Event._fields, 1):
         offset = fields[name].offset
         view[offset : offset + 1] = bytes([number])
-    assert list(events_in(view)) == [Event(*range(1, len(Event._fields) + 1))]
+    event, *others = map(MAKE, FIELDS_IN(view))
+    assert not others
+    assert event == Event(*range(1, len(Event._fields) + 1))
+    for name in ("kind", "peer", "port", "bytes", "id", "cookie", "payload"):
+        assert event[getattr(_event, name.upper())] == getattr(event, name)
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,12 @@ CHAPTERS = (
 )  # fmt: skip
 
 INTERNAL = frozenset({
-    "add_waiter", "remove_waiter", "wake", "is_ready", "on_event", "on_end", "ring", "hush",
-    "forget", "key", "outcome", "end", "prepare", "try_reply", "prepare_call", "prepare_connect",
-    "finish_connect", "prepare_send", "try_send", "take_message", "check_sent", "accepted",
-    "listener", "connection", "service", "known_peer", "keep_peer", "check_open", "make_room",
-    "peer_of", "poll_descriptor", "until", "wait_for", "served", "replied", "text", "handle",
+    "add_waiter", "remove_waiter", "wake", "is_ready", "on_event", "on_message", "on_end", "ring",
+    "hush", "forget", "key", "outcome", "end", "prepare", "try_reply", "prepare_call",
+    "prepare_connect", "finish_connect", "prepare_send", "try_send", "take_message", "check_sent",
+    "accepted", "listener", "connection", "service", "known_peer", "keep_peer", "check_open",
+    "make_room", "peer_of", "poll_descriptor", "until", "wait_for", "done", "failed", "replied",
+    "text", "handle",
 })  # fmt: skip
 """What modules of the package use of each other's classes."""
 

@@ -154,9 +154,9 @@ def test_cancelling_at_once_leaves_nothing(pair: Pair) -> None:
             assert call.is_ready()
         assert bytes(client.request((pair[0].address, PORT), b"end", timeout=5)) == b"end"
         deadline = time.monotonic() + 5
-        while pair[1].dispatcher.by_key and time.monotonic() < deadline:
+        while pair[1].dispatcher.by_call and time.monotonic() < deadline:
             pair[1].dispatcher.pause(None)
-        assert not pair[1].dispatcher.by_key
+        assert not pair[1].dispatcher.by_call
         assert pair[1].held == 0
 
 

@@ -290,7 +290,7 @@ def test_memory_stays_flat_over_many_calls(pair: Pair) -> None:
             tracemalloc.stop()
         assert after - before < 50_000
         assert pair[1].held == 0
-        assert not pair[1].dispatcher.by_key
+        assert not pair[1].dispatcher.by_call
 
 
 SERVER = """
