@@ -215,7 +215,9 @@ static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *
 	command->payload = buffer;
 	command->cookie = cookie_of(app, command->cookie, buffer);
 	code = nd_stack_submit_later(app->stack, protocol, command);
-	if (code < 0 && buffer)
+	if (ND_LIKELY(code == 0))
+		return (int)(command->cookie >> ND_APP_KEY_BITS);
+	if (buffer)
 		nd_stack_buffer_free(app->stack, buffer);
 	return code;
 }
@@ -258,8 +260,23 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 	int code = nd_app_send_later(app, protocol, kind, priority, peer, port, id, key, deadline,
 				     data, bytes);
 
-	if (code == 0)
+	if (code >= 0)
 		nd_app_push(app);
+	return code;
+}
+
+int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer)
+{
+	struct nd_command command = {
+		.kind = ND_COMMAND_CANCEL,
+		.cookie = (key & ND_APP_KEY_MASK) | (uint64_t)buffer << ND_APP_KEY_BITS,
+	};
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = submit_or_wait(app, ND_PROTO_HOMA, &command);
+	pthread_mutex_unlock(&app->mutex);
 	return code;
 }
 

@@ -56,7 +56,6 @@ struct nd_app {
 	uint64_t requests;             /* sent by nd_app_request() */
 	uint32_t batches;              /* of events taken, and how many were in the last */
 	int last_count;
-	uint32_t kept;                 /* events in the buffer that were not worth a batch */
 	struct nd_app_waiting *waiting; /* in order; the first waiting_done have gone */
 	uint32_t waiting_count, waiting_done, waiting_room;
 };
@@ -83,7 +82,7 @@ uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 
 /*
- * Copies a message and hands it over. 0; -EAGAIN: no room in the ring, -ENOBUFS: no buffer; take
+ * Copies a message and hands it over. The buffer that it got, 0 for none; -EAGAIN: no room in the ring, -ENOBUFS: no buffer; take
  * events and try again. -EMSGSIZE: it never fits. -EPIPE: the core is gone. -EBADF: closed.
  * -ECHILD: this is the child of a fork.
  */
@@ -96,6 +95,9 @@ int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_
 		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		      const char *data, uint32_t bytes);
 void nd_app_push(struct nd_app *app);
+
+/* Ends a Homa request that was sent with this key and got this buffer. 0 or as above. */
+int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer);
 
 /* Hands a command without payload over, at the latest with the next events. 0 or as above. */
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
@@ -112,15 +114,14 @@ void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uin
 
 /*
  * Waits for events, up to timeout from now (0: not at all), and takes up to limit of them, their
- * cookies reduced to keys. That a request was taken ends no wait; it comes along with what does.
- * That a reply arrived is no event here. Count, or -EINTR, or as nd_app_send().
+ * cookies reduced to keys. That a request was taken or a reply arrived is no event here. Count, or
+ * -EINTR, or as nd_app_send().
  */
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout);
 
 /*
  * The same for a caller into whose work something may break: batches is how many it has done
  * with. If that is not all that there were, the last one is still in out and its count comes again.
- * That a request was taken is left out of a batch that has its end too.
  */
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
@@ -142,6 +143,7 @@ enum nd_app_reply_state {
 struct nd_app_reply {
 	uint32_t state; /* enum nd_app_reply_state */
 	int32_t count;  /* SENT: of the batch that came instead, or as of nd_app_batch() */
+	int32_t buffer; /* SENT: as of nd_app_send() */
 	uint64_t key;   /* of the request */
 	uint8_t data[ND_APP_COPY_BYTES];
 };
@@ -180,7 +182,7 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 /*
  * For event loops that block on nd_app_descriptor(): sends, takes a batch without waiting, and sees
  * to it that the descriptor becomes readable when there is more, unless this one is full. woken:
- * because it is readable. Count, or as nd_app_batch(). That a request was taken makes no batch.
+ * because it is readable. Count, or as nd_app_batch().
  */
 int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
 		bool woken);

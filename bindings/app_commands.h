@@ -17,14 +17,11 @@ void nd_app_free_buffer(struct nd_app *app, uint64_t cookie);
 
 /* ---- the event side ---- */
 
-/* True when all that has come is that requests were taken. */
-bool nd_app_only_opened(const struct nd_event *events, int count);
+/* Takes what there is for the handle's owner, without waiting; the count or -errno. */
+int nd_app_take_now(struct nd_app *app, struct nd_event *out, uint32_t limit);
 
-/* Leaves out word that requests were taken whose ends came with it; how many events are left. */
-int nd_app_leave_out_opened(struct nd_event *events, int count);
-
-/* Counts a batch that is going to be handed out; returns how many of its events are left. */
-int nd_app_end_batch(struct nd_app *app, struct nd_event *events, int count);
+/* Counts a batch that is going to be handed out; returns the count of its events. */
+int nd_app_end_batch(struct nd_app *app, int count);
 
 /*
  * What nd_app_take() brought is given back if its batch was confirmed; if not, it is handed out

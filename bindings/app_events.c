@@ -7,11 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define KEYS_APART 256u /* keys of one batch that differ by less do not meet */
 #define UNTIL_MAX 1e10 /* seconds on the clock; later is never */
-
-/* True for events of which nobody who waits wants to hear at once. */
-typedef bool nd_app_quiet(const struct nd_event *event, uint64_t subject);
 
 /* ---- batches ---- */
 
@@ -29,10 +25,11 @@ static bool brings_message(const struct nd_event *event)
 	       event->kind == ND_EVENT_RESPONSE;
 }
 
-/* Word that a reply arrived, which nobody asks for. */
-static bool is_replied(const struct nd_event *event)
+/* Word that a request was taken or a reply arrived, which nobody asks for. */
+static bool is_idle_talk(const struct nd_event *event)
 {
-	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_HOMA;
+	return event->protocol == ND_PROTO_HOMA &&
+	       (event->kind == ND_EVENT_SENT || (event->kind == ND_EVENT_OPENED && event->id));
 }
 
 /* What events are to the handle itself; how many are left for its owner. */
@@ -44,7 +41,7 @@ static int settle(struct nd_app *app, struct nd_event *events, int count)
 	for (int i = 0; i < count; i++) {
 		if (ends_payload(&events[i]))
 			nd_app_free_buffer(app, events[i].cookie);
-		if (is_replied(&events[i]))
+		if (is_idle_talk(&events[i]))
 			continue;
 		events[left] = events[i];
 		events[left].cookie &= ND_APP_KEY_MASK;
@@ -55,38 +52,20 @@ static int settle(struct nd_app *app, struct nd_event *events, int count)
 	return left;
 }
 
-/* Word that a request was taken. */
-static bool is_opened(const struct nd_event *event, uint64_t subject)
-{
-	(void)subject;
-	return event->kind == ND_EVENT_OPENED && event->protocol == ND_PROTO_HOMA && event->id;
-}
-
-static bool all_quiet(const struct nd_event *events, int count, nd_app_quiet *quiet,
-		      uint64_t subject)
+/* Word that messages of this connection arrived, and no more; the connection 0: no events. */
+static bool only_sent(const struct nd_event *events, int count, uint64_t connection)
 {
 	for (int i = 0; i < count; i++)
-		if (!quiet(&events[i], subject))
+		if (events[i].kind != ND_EVENT_SENT || events[i].id != connection)
 			return false;
 	return true;
 }
 
-/* Takes what there is; the count or -errno. */
-static int take_now(struct nd_app *app, struct nd_event *out, uint32_t limit)
+int nd_app_take_now(struct nd_app *app, struct nd_event *out, uint32_t limit)
 {
 	int count = nd_stack_events(app->stack, out, limit);
 
 	return count < 0 ? count : settle(app, out, count);
-}
-
-/* The same behind those that the last poll kept, which count too. */
-static int take_behind(struct nd_app *app, struct nd_event *out, uint32_t limit)
-{
-	int kept = (int)app->kept, count;
-
-	app->kept = 0;
-	count = take_now(app, out + kept, limit - (uint32_t)kept);
-	return count < 0 && !kept ? count : kept + (count > 0 ? count : 0);
 }
 
 /* Waits until that time, and takes what came, which may be nothing for its owner; -errno. */
@@ -96,12 +75,12 @@ static int take_next(struct nd_app *app, struct nd_event *out, uint32_t limit, n
 
 	if (code == 0)
 		return -ETIMEDOUT;
-	return code < 0 ? code : take_now(app, out, limit);
+	return code < 0 ? code : nd_app_take_now(app, out, limit);
 }
 
-/* As nd_app_events(), for somebody to whom some events are worth no end of the wait. */
+/* As nd_app_events(), for somebody to whom word of what a connection sent is worth no end of it. */
 static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
-		       nd_app_quiet *quiet, uint64_t subject)
+		       uint64_t connection)
 {
 	nd_ns now, end;
 	int count, more;
@@ -110,8 +89,8 @@ static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit,
 		return -ECHILD;
 	if (!app->stack)
 		return -EBADF;
-	count = take_behind(app, out, limit);
-	if (!timeout || count < 0 || !all_quiet(out, count, quiet, subject))
+	count = nd_app_take_now(app, out, limit);
+	if (!timeout || count < 0 || !only_sent(out, count, connection))
 		return count;
 	now = nd_core_now();
 	end = now + nd_min_u64(timeout, ND_NEVER - now);
@@ -120,21 +99,16 @@ static int take_events(struct nd_app *app, struct nd_event *out, uint32_t limit,
 		if (more < 0)
 			return count || more == -ETIMEDOUT ? count : more;
 		count += more;
-		if (!all_quiet(out + count - more, more, quiet, subject))
+		if (!only_sent(out + count - more, more, connection))
 			return count;
 		now = nd_core_now();
 	}
 	return count;
 }
 
-bool nd_app_only_opened(const struct nd_event *events, int count)
-{
-	return all_quiet(events, count, is_opened, 0);
-}
-
 int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout)
 {
-	return take_events(app, out, limit, timeout, is_opened, 0);
+	return take_events(app, out, limit, timeout, 0);
 }
 
 static void set_took(struct nd_app *app, bool took)
@@ -142,30 +116,9 @@ static void set_took(struct nd_app *app, bool took)
 	__atomic_store_n(&app->took, took, __ATOMIC_RELAXED);
 }
 
-int nd_app_leave_out_opened(struct nd_event *events, int count)
-{
-	uint16_t taken[KEYS_APART] = { 0 }; /* 1 + where the word of a key is */
-	int left = 0;
-
-	for (int i = 0; i < count; i++) {
-		uint16_t *at = &taken[events[i].cookie % KEYS_APART];
-
-		if (is_opened(&events[i], 0))
-			*at = (uint16_t)(i + 1);
-		else if (*at && events[*at - 1].cookie == events[i].cookie &&
-			 events[i].protocol == ND_PROTO_HOMA)
-			events[*at - 1].kind = ND_APP_DROPPED;
-	}
-	for (int i = 0; i < count; i++)
-		if (events[i].kind != ND_APP_DROPPED)
-			events[left++] = events[i];
-	return left;
-}
-
-int nd_app_end_batch(struct nd_app *app, struct nd_event *events, int count)
+int nd_app_end_batch(struct nd_app *app, int count)
 {
 	if (count > 0) {
-		count = nd_app_leave_out_opened(events, count);
 		app->batches++;
 		app->last_count = count;
 	}
@@ -190,7 +143,7 @@ int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns
 {
 	if (!nd_app_confirm(app, batches))
 		return app->last_count;
-	return nd_app_end_batch(app, out, nd_app_events(app, out, limit, timeout));
+	return nd_app_end_batch(app, nd_app_events(app, out, limit, timeout));
 }
 
 void nd_app_drop(struct nd_app *app, struct nd_event *event)
@@ -221,20 +174,11 @@ static nd_ns slice_of(nd_ns deadline)
 	return deadline > now ? nd_min_u64(deadline - now, ND_APP_SLICE) : 0;
 }
 
-/* The short reply to a request if that is all there is, apart from word that it was taken. */
-static const struct nd_event *only_reply(const struct nd_event *events, int count, uint64_t key)
+/* The short reply to a request if that is all there is. */
+static bool is_only_reply(const struct nd_event *event, int count, uint64_t key)
 {
-	const struct nd_event *last;
-
-	if (count < 1 || count > 2)
-		return NULL;
-	if (count == 2 && (events[0].cookie != key || !is_opened(&events[0], 0)))
-		return NULL;
-	last = &events[count - 1];
-	return last->kind == ND_EVENT_RESPONSE && last->cookie == key &&
-			       last->bytes <= ND_APP_COPY_BYTES ?
-		       last :
-		       NULL;
+	return count == 1 && event->kind == ND_EVENT_RESPONSE && event->cookie == key &&
+	       event->bytes <= ND_APP_COPY_BYTES;
 }
 
 static int copy_out(uint8_t *data, const struct nd_event *event)
@@ -249,7 +193,6 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 		   uint32_t limit, uint32_t batches, struct nd_app_reply *reply)
 {
 	nd_ns deadline = deadline_of(until);
-	const struct nd_event *event;
 	int code;
 
 	reply->state = ND_APP_UNSENT;
@@ -259,26 +202,19 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 	if (code < 0)
 		return code;
 	reply->state = ND_APP_SENT;
+	reply->buffer = code;
 	reply->count = app->last_count;
 	if (!nd_app_confirm(app, batches))
 		return -EINPROGRESS;
 	reply->count = nd_app_events(app, out, limit, slice_of(deadline));
-	event = only_reply(out, reply->count, reply->key);
-	if (!event) {
-		reply->count = nd_app_end_batch(app, out, reply->count);
+	if (!is_only_reply(out, reply->count, reply->key)) {
+		nd_app_end_batch(app, reply->count);
 		return -EINPROGRESS;
 	}
-	code = copy_out(reply->data, event);
-	nd_app_release_later(app, ND_PROTO_HOMA, event->id, event->message);
+	code = copy_out(reply->data, out);
+	nd_app_release_later(app, ND_PROTO_HOMA, out->id, out->message);
 	reply->state = ND_APP_ANSWERED;
 	return code;
-}
-
-/* Word that a message of this connection arrived. */
-static bool is_sent(const struct nd_event *event, uint64_t subject)
-{
-	return event->kind == ND_EVENT_SENT && event->protocol == ND_PROTO_NDP &&
-	       event->id == subject;
 }
 
 static bool is_wanted(const struct nd_event *event, uint8_t protocol, uint64_t subject)
@@ -296,7 +232,7 @@ static const struct nd_event *only_wanted(const struct nd_event *events, int cou
 	const struct nd_event *found = NULL;
 
 	for (int i = 0; i < count; i++) {
-		if (protocol == ND_PROTO_NDP && is_sent(&events[i], subject))
+		if (protocol == ND_PROTO_NDP && only_sent(&events[i], 1, subject))
 			continue;
 		if (found || !is_wanted(&events[i], protocol, subject))
 			return NULL;
@@ -309,7 +245,7 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,
 		struct nd_app_message *message)
 {
-	nd_app_quiet *quiet = protocol == ND_PROTO_NDP && alone ? is_sent : is_opened;
+	uint64_t connection = protocol == ND_PROTO_NDP && alone ? subject : 0;
 	nd_ns timeout = slice_of(deadline_of(until));
 	const struct nd_event *event;
 	int count;
@@ -317,8 +253,8 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 	message->count = app->last_count;
 	if (!nd_app_confirm(app, batches))
 		return -EAGAIN;
-	count = take_events(app, out, limit, timeout, quiet, subject);
-	message->count = count = nd_app_end_batch(app, out, count);
+	count = take_events(app, out, limit, timeout, connection);
+	message->count = count = nd_app_end_batch(app, count);
 	event = only_wanted(out, count, protocol, subject);
 	if (!event)
 		return -EAGAIN;

@@ -44,7 +44,7 @@ static void run_rounds(struct nd_app *app, bool woken)
 int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32_t batches,
 		bool woken)
 {
-	int count = (int)app->kept;
+	int count = 0, more;
 
 	if (app->foreign)
 		return -ECHILD;
@@ -53,19 +53,14 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 	if (!nd_app_confirm(app, batches))
 		return app->last_count;
 	run_rounds(app, woken);
-	while (woken || !nd_stack_arm(app->stack)) {
+	while ((uint32_t)count < limit && (woken || !nd_stack_arm(app->stack))) {
 		woken = false;
-		count = nd_app_events(app, out, limit, 0);
-		if (count == (int)limit)
-			count = nd_app_leave_out_opened(out, count);
-		if (count < 0 || count == (int)limit)
-			return nd_app_end_batch(app, out, count);
-		app->kept = (uint32_t)count;
+		more = nd_app_take_now(app, out + count, limit - (uint32_t)count);
+		if (more < 0)
+			return nd_app_end_batch(app, count ? count : more);
+		count += more;
 	}
-	if (nd_app_only_opened(out, count))
-		return 0;
-	app->kept = 0;
-	return nd_app_end_batch(app, out, count);
+	return nd_app_end_batch(app, count);
 }
 
 bool nd_app_arm(struct nd_app *app)

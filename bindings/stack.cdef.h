@@ -148,6 +148,7 @@ int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_
 		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		      const char *data, uint32_t bytes);
 void nd_app_push(struct nd_app *app);
+int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer);
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
 		uint64_t message, uint64_t key, nd_ns deadline);
 void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
@@ -165,6 +166,7 @@ enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
 struct nd_app_reply {
 	uint32_t state;
 	int32_t count;
+	int32_t buffer;
 	uint64_t key;
 	uint8_t data[...];
 };

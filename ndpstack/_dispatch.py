@@ -321,7 +321,7 @@ class Dispatcher:
             finally:
                 if got < 0 and reply.state == _SENT:
                     reply.state = _UNSENT
-                    self.by_call[reply.key], call.key = call, reply.key
+                    self.by_call[reply.key], call.key, call.buffer = call, reply.key, reply.buffer
             if got >= 0:
                 return memoryview(bytearray(self._reply_data[:got]))
             if call.key:

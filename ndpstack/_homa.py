@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import time
 from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
-from ndpstack._event import HOMA, OPENED, Event
+from ndpstack._event import HOMA, Event
 from ndpstack._lease import release_later, view_of
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
@@ -46,9 +45,6 @@ SERVER_PORT_MAX: Final = 0x7FFF
 GRACE_S: Final = 0.25
 """The core reports a missed deadline itself, with the state; only a dead core needs more."""
 
-CANCEL_PATIENCE_S: Final = 0.05
-"""The core takes a request within microseconds; later its id arrives with other events."""
-
 STATES: Final = {
     lib.ND_HOMA_OUTGOING: "request on its way",
     lib.ND_HOMA_INCOMING: "message arriving",
@@ -77,7 +73,7 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "key", "peer", "port", "until", "view",
+        "_dispatcher", "_failure", "_id", "buffer", "key", "peer", "port", "until", "view",
     )  # fmt: skip
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -89,13 +85,15 @@ class Call(Waitable):
         self._failure: tuple[int, str] | None = None
         self.key = 0
         """What the core's events about it carry; 0: nothing was sent."""
+        self.buffer = 0
+        """Which one of the core's it was sent from; that and the key name it."""
         self.peer: Peer
         self.port: int
         self.until: float | None
 
     @property
     def id(self) -> int:
-        """The RPC's id on this host; 0 as long as the core has not taken the request."""
+        """The RPC's id on this host; 0 as long as the core has not told how it ended."""
         return self._id
 
     def is_ready(self) -> bool:
@@ -132,24 +130,15 @@ class Call(Waitable):
 
     def cancel(self) -> bool:
         """Gives up; the server is told. False when it had ended already."""
-        if not self.end(errno.ECANCELED, "cancelled here"):
-            return False
-        until = time.monotonic() + CANCEL_PATIENCE_S
-        while not self._id and self.key in self._dispatcher.by_call and not self._dispatcher.ended:
-            self._dispatcher.pause(until)  # The core is about to say what to cancel.
-            if time.monotonic() > until:
-                break
-        return True
+        return self.end(errno.ECANCELED, "cancelled here")
 
     def end(self, code: int, state: str) -> bool:
         """Ends it here with an error; the core and the server forget it."""
         if self.is_ready():
             return False
         self._failure = (code, state)
-        if self._id:
-            self._dispatcher.cancel_rpc(self._id)
-        elif self.key:
-            self._dispatcher.nudge()  # On OPENED, which then comes, the core is told.
+        if self.key:
+            lib.nd_app_cancel(self._dispatcher.app, self.key, self.buffer)
         self.wake()
         return True
 
@@ -158,13 +147,9 @@ class Call(Waitable):
         self._dispatcher.by_call.pop(self.key, None)
 
     def on_event(self, event: Event, again: bool) -> None:
-        """From the dispatcher: the core has taken the request, or it has failed."""
+        """From the dispatcher: it has failed."""
         del again
         self._id = event.id
-        if event.kind == OPENED:
-            if self._failure is not None:
-                self._dispatcher.cancel_rpc(event.id)
-            return
         if self._failure is None:
             self._failure = (-event.error, describe_failure(event))
         self._done()
@@ -303,7 +288,7 @@ class HomaSocket(Socket):
         """Sends the request, waiting for room."""
         try:
             command = self.prepare(call, address, data, until, priority)
-            self.submit(lib.nd_app_send, command, until)
+            call.buffer = self.submit(lib.nd_app_send, command, until)
         except BaseException:
             call.forget()
             raise

@@ -80,15 +80,15 @@ class Request(Waitable):
         return dispatcher.app, HOMA, _REPLY, 0, 0, 0, self.id, 0, 0, raw, size
 
     def try_reply(self, command: Command) -> int:
-        """Sends the reply if there is room; 0 or a negative error number."""
+        """Sends the reply if there is room; a negative error number if not."""
         if self.failed:
             self.done = True
             return 0
         by_rpc, identity = self._socket.dispatcher.by_rpc, self.id
         code = self._hand_over(*command)
         # No call stands between these, so no interrupt can.
-        self.done = code == 0
-        if code == 0 and identity in by_rpc:
+        self.done = code >= 0
+        if code >= 0 and identity in by_rpc:
             del by_rpc[identity]
         return code
 

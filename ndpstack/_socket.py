@@ -182,13 +182,16 @@ class Socket:
             check_port(port)
         return peer, port
 
-    def submit(self, send: Callable[[*Ts], int], command: tuple[*Ts], until: float | None) -> None:
+    def submit(self, send: Callable[[*Ts], int], command: tuple[*Ts], until: float | None) -> int:
         """Hands a command to the core, waiting for room.
 
         Args:
-            send: What hands it over: 0 or a negative error number.
+            send: What hands it over: a negative error number, or anything else.
             command: Its arguments.
             until: When to give up, as of time.monotonic().
+
+        Returns:
+            What `send` returned.
 
         Raises:
             Timeout: The time has passed, and nothing was sent.
@@ -197,6 +200,7 @@ class Socket:
         """
         while (code := send(*command)) < 0:
             self.make_room(code, until)
+        return code
 
     def make_room(self, code: int, until: float | None) -> None:
         """After a command failed: waits a moment if that was for want of room."""

@@ -69,9 +69,10 @@ class Accepting(Protocol[T]):
 
 
 class Keyed(Taker, Target, Protocol):
-    """A call under way, which keeps its key."""
+    """A call under way, which keeps what it is named by."""
 
     key: int
+    buffer: int
 
 
 class Loop(Protocol):

@@ -210,6 +210,7 @@ class HomaSocket(_AsyncSocket):
             command = self._socket.prepare(call, address, data, until, priority)
             while (code := _send_later(*command)) < 0:
                 await self._make_room(code)
+            call.buffer = code
         except BaseException:
             call.forget()
             raise

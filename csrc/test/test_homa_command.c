@@ -170,6 +170,33 @@ TEST(do_cancel__before_anything_was_sent)
 	CHECK_STR(hand_next(), "");
 }
 
+/* Whoever does not wait for the id names its request by its cookie, and nobody else's. */
+TEST(do_cancel__by_cookie)
+{
+	struct nd_command cancel = { .kind = ND_COMMAND_CANCEL, .app = 2, .cookie = 8 };
+	struct nd_event event;
+	uint64_t served;
+
+	hand_start_default();
+	served = hand_serve(2, 100, 10);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_REPLY, .app = 1, .id = served,
+						  .bytes = 10, .cookie = 8 }), 0);
+	for (uint64_t cookie = 7; cookie <= 9; cookie++)
+		CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_REQUEST, .app = 2,
+							  .peer = 2, .port = 1, .bytes = 10,
+							  .cookie = cookie }), 0);
+	cancel.app = 1;
+	CHECK_EQ(hand_submit(cancel), -ENOENT);
+	cancel.app = 2;
+	CHECK_EQ(hand_submit(cancel), 0);
+	CHECK_EQ(hand_submit(cancel), -ENOENT);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.cookie, 8);
+	CHECK_EQ(hand_event().kind, 255);
+	CHECK_EQ(hand_counters()->rpcs_cancelled, 1);
+}
+
 TEST(do_cancel__server)
 {
 	uint64_t id;

@@ -143,9 +143,24 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 	return 0;
 }
 
+/* A request by its cookie, for applications that do not wait for its id: rarely, so it may take long. */
+static struct nd_homa_rpc *find_request(const struct nd_homa *homa,
+					const struct nd_command *command)
+{
+	for (uint32_t i = 0; i < homa->rpcs.limit; i++) {
+		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, i);
+
+		if (homa->rpcs.next[i] == ND_POOL_USED && !nd_homa_is_server(rpc) &&
+		    rpc->app == command->app && rpc->cookie == command->cookie)
+			return rpc;
+	}
+	return NULL;
+}
+
 static int do_cancel(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 {
-	struct nd_homa_rpc *rpc = find_own(homa, command);
+	struct nd_homa_rpc *rpc = command->id ? find_own(homa, command)
+					      : find_request(homa, command);
 
 	if (!rpc || rpc->state == ND_HOMA_CLOSED || !(command->id & 1) != !(rpc->id & 1) ||
 	    (rpc->id & 1 && !(rpc->flags & RPC_DELIVERED)))

@@ -39,7 +39,8 @@ enum nd_command_kind {
 	ND_COMMAND_RESET,    /* NDP: id; drops everything and tells the peer */
 	ND_COMMAND_REQUEST,  /* Homa: peer, port, payload, bytes -> id (RPC) */
 	ND_COMMAND_REPLY,    /* Homa: id, payload, bytes */
-	ND_COMMAND_CANCEL,   /* Homa: id; NDP: id, message (if not fully sent: resets the rest) */
+	ND_COMMAND_CANCEL,   /* Homa: id, or 0 and the cookie of our request; NDP: id, message (if
+				not fully sent: resets the rest) */
 	ND_COMMAND_RELEASE,  /* id, message: the application is done with a received message */
 	ND_COMMAND_PATHS,    /* peer, payload = uint16_t path ids, bytes = 2 * count */
 	ND_COMMAND_DETACH,   /* app: the application is gone, reclaim all it held */

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import ndpstack
+from ndpstack.errors import Closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,9 +29,10 @@ def served(
         server.bind(PORT)
 
         def serve() -> None:
-            for rpc in server:
-                answer(rpc)
-                del rpc  # The loop would hold it until the next one comes.
+            with suppress(Closed):  # A client gave up, and its request came just before the end.
+                for rpc in server:
+                    answer(rpc)
+                    del rpc  # The loop would hold it until the next one comes.
 
         thread = threading.Thread(target=serve)
         thread.start()
