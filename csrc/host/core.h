@@ -356,7 +356,7 @@ bool nd_core_push(struct nd_core *core);
  * from then on. False when the core's own thread runs, or has to. woken: by that, and there are no
  * events.
  */
-bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken);
+bool nd_core_serve(struct nd_core *core, uint64_t app, struct nd_ring *completions, bool woken);
 
 /* True when an application has the turn; asked by whoever has it. */
 static inline bool nd_core_is_lent(const struct nd_core *core)

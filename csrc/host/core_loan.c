@@ -21,6 +21,9 @@
  *    note 4), so a timer is late by a tick at most. What is due sooner, such as paced packets, is
  *    left to it. What one turn of the loop does not finish is for the next: recalling the core's
  *    thread for it had the two take over from each other with every fourth batch of 32 requests.
+ * 6. A loop that has sent one message waits awake for what comes of it, as long as that pays
+ *    (spin.h) and its other tasks can bear: an awaited echo took 72 us where it now takes 52. Where
+ *    more was sent it does not, since the first answer would take the batch apart.
  */
 #include "host/core.h"
 
@@ -31,6 +34,7 @@
 #define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
 #define LOOP_ROUNDS_MAX 8u /* of one turn of an event loop, whose other tasks wait meanwhile */
 #define LOOP_FRAMES_MAX (LOOP_ROUNDS_MAX * ND_CORE_BATCH) /* no limit but that of rounds */
+#define LINGER_COMMANDS_MAX 2u
 #define DUE_SOON (200 * ND_USEC) /* that the core's own thread is to see to */
 
 static uint64_t frames_received(const struct nd_core *core)
@@ -160,7 +164,35 @@ bool nd_core_push(struct nd_core *core)
 	return true;
 }
 
-bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken)
+/*
+ * True for one message, and perhaps the release of another: somebody waits for what comes of it. With
+ * more, waking at the first answer would take batches apart.
+ */
+static bool is_worth_waiting_for(struct nd_core *core)
+{
+	uint32_t commands = 0;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used)
+			commands += nd_ring_filled(&core->apps[i].channel.submissions,
+						   LINGER_COMMANDS_MAX + 1);
+	return commands && commands <= LINGER_COMMANDS_MAX;
+}
+
+/* Rounds until there are events, for as long as it pays to wait for them awake. */
+static void linger(struct nd_core *core, struct nd_ring *completions)
+{
+	nd_ns now = nd_core_now(), end = now + ND_SPIN_MOST;
+
+	do {
+		run_round(core, now);
+		now = nd_core_now();
+	} while (now < end && !nd_ring_filled(completions, 1) &&
+		 nd_spin_goes_on(&core->spin, core->busy_at, now) &&
+		 !__atomic_load_n(&core->request, __ATOMIC_RELAXED));
+}
+
+bool nd_core_serve(struct nd_core *core, uint64_t app, struct nd_ring *completions, bool woken)
 {
 	bool finished;
 
@@ -169,6 +201,8 @@ bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken)
 		return false;
 	nd_turn_set_watched(&core->turn, true);
 	core->woken = woken;
+	if (core->may_spin && is_worth_waiting_for(core))
+		linger(core, completions);
 	run_few_rounds(core);
 	finished = !needs_owner(core);
 	give_back(core);
