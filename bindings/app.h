@@ -82,9 +82,9 @@ uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 
 /*
- * Copies a message and hands it over. The buffer that it got, 0 for none; -EAGAIN: no room in the ring, -ENOBUFS: no buffer; take
- * events and try again. -EMSGSIZE: it never fits. -EPIPE: the core is gone. -EBADF: closed.
- * -ECHILD: this is the child of a fork.
+ * Copies a message and hands it over. The buffer that it got, 0 for none; -EAGAIN: no room in the
+ * ring, -ENOBUFS: no buffer; take events and try again. -EMSGSIZE: it never fits. -EPIPE: the core is
+ * gone. -EBADF: closed. -ECHILD: this is the child of a fork.
  */
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
@@ -150,9 +150,9 @@ struct nd_app_reply {
 
 /*
  * Sends a Homa request that its peer is to answer until then, in seconds on the monotonic clock or
- * infinity, and waits as nd_app_batch() does, for a slice at most. The length of a short reply that is all that
- * came; it is in reply. -EINPROGRESS: it was sent, and reply says what came. Otherwise as of
- * nd_app_send().
+ * infinity, and waits as nd_app_batch() does, for a slice at most. The length of a short reply that
+ * is all that came; it is in reply. -EINPROGRESS: it was sent, and reply says what came. Otherwise
+ * as of nd_app_send().
  */
 int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port,
 		   double until, const char *data, uint32_t bytes, struct nd_event *out,

@@ -189,12 +189,14 @@ class Service(Source[R]):
 
     def take(self) -> R | None:
         """The next request whose client has not given up, or None."""
-        try:
-            while (rpc := self._queue.popleft()).failed:
-                pass
-        except IndexError:
-            return None
-        return rpc
+        while self._queue:
+            try:
+                rpc = self._queue.popleft()
+            except IndexError:  # Another thread was quicker.
+                return None
+            if not rpc.failed:
+                return rpc
+        return None
 
     def accept(self, message: _core.nd_app_message, data: memoryview) -> R:
         """From the dispatcher: takes the only message of a batch."""

@@ -233,10 +233,17 @@ class HomaSocket(_AsyncSocket):
         service = self._service
         if service is None or self._socket._closed or self._socket.dispatcher.ended is not None:
             service = self._socket.bound(service)
-        while (rpc := service.take()) is None:
+        rpc = service.take()
+        return await self._next_request(service) if rpc is None else rpc
+
+    async def _next_request(self, service: _served.Service[Rpc]) -> Rpc:
+        """What comes to a service where nothing is now."""
+        while True:
             await self._driver.wait(service)
             self._base.check_open()
-        return rpc
+            rpc = service.take()
+            if rpc is not None:
+                return rpc
 
     async def __aiter__(self) -> AsyncIterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -245,7 +252,7 @@ class HomaSocket(_AsyncSocket):
             rpc = None if service is None or self._socket._closed else service.take()
             if rpc is None:
                 try:
-                    rpc = await self.recv()
+                    rpc = await self._next_request(self._socket.bound(service))
                 except Closed:
                     return
             yield rpc
