@@ -19,6 +19,7 @@
 
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
+#define LINGER_TRY_EVERY 16u /* waits of an event loop: it pays when the other end is awake, too */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
 
@@ -153,7 +154,9 @@ static int check_spinning(struct nd_core *core, struct nd_error *error)
 	int cpus = nd_core_cpus();
 
 	core->may_spin = cpus > 1;
-	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : ND_SPIN_MOST);
+	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : ND_SPIN_MOST,
+				  ND_SPIN_TRY_EVERY);
+	core->linger = nd_spin_make(core->spin.most, LINGER_TRY_EVERY);
 	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
 		return nd_error_set(error, -EINVAL,
 				    "stack: profile spin takes a CPU for itself and there is only "

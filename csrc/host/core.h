@@ -24,7 +24,7 @@
 
 #include "host/channel.h"
 #include "host/peers.h"
-#include "host/spin.h"
+#include "base/spin.h"
 #include "host/recorder.h"
 #include "host/turn.h"
 #include "ndpstack.h"
@@ -171,6 +171,7 @@ struct nd_core {
 	nd_ns busy_at;       /* when there was work last */
 	bool may_spin;       /* there is a CPU to spare */
 	struct nd_spin spin; /* after work, before blocking */
+	struct nd_spin linger; /* of an event loop, after it sent one message */
 	bool unread;         /* a port had more frames than a round takes */
 	uint32_t timers_waited; /* rounds in which they were put off for unread frames */
 	bool woken;          /* something rang while it blocked */

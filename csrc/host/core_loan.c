@@ -182,13 +182,13 @@ static bool is_worth_waiting_for(struct nd_core *core)
 /* Rounds until there are events, for as long as it pays to wait for them awake. */
 static void linger(struct nd_core *core, struct nd_ring *completions)
 {
-	nd_ns now = nd_core_now(), end = now + ND_SPIN_MOST;
+	nd_ns now = nd_core_now(), end = now + core->linger.most;
 
 	do {
 		run_round(core, now);
 		now = nd_core_now();
 	} while (now < end && !nd_ring_filled(completions, 1) &&
-		 nd_spin_goes_on(&core->spin, core->busy_at, now) &&
+		 nd_spin_goes_on(&core->linger, core->busy_at, now) &&
 		 !__atomic_load_n(&core->request, __ATOMIC_RELAXED));
 }
 

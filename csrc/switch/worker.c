@@ -2,6 +2,7 @@
 /* The loop of a switch thread: rounds, naps and calls. */
 #include "switch/worker.h"
 
+#include "base/spin.h"
 #include "port/slice.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ struct nd_worker_config nd_worker_config_default(void)
 {
 	return (struct nd_worker_config){
 		.profile = ND_WORKER_ADAPTIVE,
-		.spin_ns = 50 * ND_USEC,
+		.spin_ns = ND_SPIN_MOST,
 		.cpu = -1,
 	};
 }
@@ -176,6 +177,7 @@ static void *run(void *argument)
 {
 	static _Thread_local struct pollfd polls[DESCRIPTORS_MAX];
 	struct nd_worker *worker = argument;
+	struct nd_spin spin = nd_spin_make(worker->config.spin_ns, ND_SPIN_TRY_EVERY);
 	nd_ns last = nd_worker_now();
 	nd_ns last_busy = last;
 
@@ -192,7 +194,7 @@ static void *run(void *argument)
 			last_busy = now;
 		last = now;
 		if (worker->config.profile == ND_WORKER_ADAPTIVE &&
-		    now - last_busy > worker->config.spin_ns) {
+		    !nd_spin_goes_on(&spin, last_busy, now)) {
 			nap(worker, polls);
 			last = nd_worker_now();
 		}

@@ -15,13 +15,13 @@
 #define ND_WORKER_SWITCHES_MAX 16u
 
 enum nd_worker_profile {
-	ND_WORKER_ADAPTIVE, /* spin for spin_ns after the last frame, then block */
+	ND_WORKER_ADAPTIVE, /* spin after the last frame as long as it pays, then block */
 	ND_WORKER_SPIN,     /* never block: needs a CPU of its own */
 };
 
 struct nd_worker_config {
 	enum nd_worker_profile profile;
-	nd_ns spin_ns;
+	nd_ns spin_ns; /* at most */
 	int cpu; /* to run on, or -1; one that it may not run on fails the start */
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Spinning: for as long as it pays. */
-#include "host/spin.h"
+#include "base/spin.h"
 #include "test/harness.h"
 
 #define MOST (50 * ND_USEC)
@@ -22,7 +22,7 @@ static nd_ns wait_for(nd_ns comes_after)
 
 static void set_up(void)
 {
-	spin = nd_spin_make(MOST);
+	spin = nd_spin_make(MOST, ND_SPIN_TRY_EVERY);
 	now = ND_SEC;
 }
 
@@ -60,7 +60,7 @@ TEST(nd_spin_goes_on__finds_out_that_it_pays_again)
 
 TEST(nd_spin_goes_on__not_at_all)
 {
-	spin = nd_spin_make(0);
+	spin = nd_spin_make(0, ND_SPIN_TRY_EVERY);
 	now = ND_SEC;
 	for (uint32_t i = 0; i < 100; i++)
 		CHECK_EQ(wait_for(ND_USEC), 0);

@@ -167,6 +167,6 @@ class WorkerConfig:
     polling: Literal["adaptive", "spin"] = "adaptive"
     """Block when idle, or never (it needs a CPU of its own then)."""
     spin_ns: int = 50_000
-    """adaptive: how long it polls after the last frame."""
+    """adaptive: how long it polls after the last frame, at most: as long as that pays."""
     cpu: int = -1
     """CPU to run on; any when -1."""

@@ -74,7 +74,7 @@ class Daemon:
     polling: Literal["adaptive", "spin"] = "adaptive"
     """Whether the data path blocks when idle, or never (it needs a CPU of its own then)."""
     spin: Picoseconds = Picoseconds(50_000_000)
-    """How long an adaptive data path polls after the last frame."""
+    """How long an adaptive data path polls after the last frame, at most: as long as that pays."""
     cpu: Annotated[int, Range(-1, 4095)] = -1
     """CPU of the data path, -1 for any; switchd does not start on one that it may not run on."""
     priority: Annotated[int, Range(0, 99)] = 0

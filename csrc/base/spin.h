@@ -7,27 +7,34 @@
  * blocking halves the time that is spun next, spinning that ends with work doubles it, and now and
  * then the most is tried, which work that comes meanwhile makes the usual.
  */
-#ifndef ND_HOST_SPIN_H
-#define ND_HOST_SPIN_H
+#ifndef ND_BASE_SPIN_H
+#define ND_BASE_SPIN_H
 
 #include "base/types.h"
 
 #define ND_SPIN_MOST (50 * ND_USEC) /* where nobody says otherwise */
 #define ND_SPIN_LEAST ND_USEC
-#define ND_SPIN_TRY_EVERY 64u /* waits */
+/* Waits. Rarer than one in a hundred, so that a try in vain is no 99th percentile. */
+#define ND_SPIN_TRY_EVERY 128u
 
 struct nd_spin {
 	nd_ns most;
 	nd_ns usual;   /* what has paid lately */
 	nd_ns limit;   /* of this wait */
 	nd_ns since;   /* when this wait began */
+	uint32_t try_every; /* waits: the most is tried */
 	uint32_t waits;
 	bool blocked;  /* this wait has been long enough to block */
 };
 
-static inline struct nd_spin nd_spin_make(nd_ns most)
+static inline struct nd_spin nd_spin_make(nd_ns most, uint32_t try_every)
 {
-	return (struct nd_spin){ .most = most, .usual = most, .limit = most };
+	return (struct nd_spin){
+		.most = most,
+		.usual = most,
+		.limit = most,
+		.try_every = try_every,
+	};
 }
 
 /* The wait before is over, and it is known how it ended. */
@@ -38,7 +45,7 @@ static inline void nd_spin_begin(struct nd_spin *spin, nd_ns since)
 	else
 		spin->usual = nd_max_u64(2 * spin->usual, spin->limit);
 	spin->usual = nd_min_u64(spin->usual, spin->most);
-	spin->limit = ++spin->waits % ND_SPIN_TRY_EVERY ? spin->usual : spin->most;
+	spin->limit = ++spin->waits % spin->try_every ? spin->usual : spin->most;
 	spin->since = since;
 	spin->blocked = false;
 }
