@@ -7,6 +7,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, final
 
+from ndpstack._ask import ask_core
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Peer:
     def address(self) -> str:
         """Its IP address; of one that came to us, the core is asked once."""
         if self._address is None:
-            event = self._dispatcher.ask_core(b"", self.handle)
+            event = ask_core(self._dispatcher, b"", self.handle)
             self._address = unpack(struct.pack("<QQ", event.id, event.message))
         return self._address
 

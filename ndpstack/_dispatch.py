@@ -18,7 +18,6 @@ from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ndpstack import _core
-from ndpstack._address import unpack
 from ndpstack._event import (
     ACCEPTED,
     BYTES,
@@ -39,12 +38,13 @@ from ndpstack._event import (
     RESPONSE,
     Event,
 )
-from ndpstack._target import Accepting, Answer, Keyed, Loop, Taker, Target
 from ndpstack._waitable import Never, Release, Waitable
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ndpstack._target import Accepting, Keyed, Loop, Taker, Target
 
     Message = bytes | _core.Pointer[bytes]
     """Data as the core takes them."""
@@ -166,62 +166,6 @@ class Dispatcher:
     def cancel_rpc(self, identity: int) -> None:
         """Ends an RPC at both ends."""
         self.tell(HOMA, lib.ND_COMMAND_CANCEL, identity=identity)
-
-    def begin_ask(self, payload: bytes, peer: int) -> tuple[Answer, int]:
-        """Asks the core for the handle of an address, or the address of a handle.
-
-        Returns:
-            What to wait for, and the key to forget when it is done.
-        """
-        answer = Answer()
-        key = self.new_key(answer)
-        code = lib.nd_app_send(
-            self.app,
-            lib.ND_PROTO_OTHER,
-            lib.ND_STACK_COMMAND_PEER,
-            0,
-            peer,
-            0,
-            0,
-            key,
-            0,
-            payload,
-            len(payload),
-        )
-        if code < 0:
-            self.by_key.pop(key, None)
-            raise make_error(-code, "cannot ask the core")
-        return answer, key
-
-    def finish_ask(self, answer: Answer, key: int, peer: str | None = None) -> Event:
-        """The core's answer.
-
-        Args:
-            answer: What was waited for.
-            key: Its key.
-            peer: The address that was asked for, for the error.
-
-        Raises:
-            NdpError: There is none, or it is no.
-        """
-        self.by_key.pop(key, None)
-        event = answer.event
-        assert event is not None
-        if event.kind == FAILED:
-            reason = ffi.string(lib.nd_stack_unreachable_text(event.detail)).decode()
-            raise make_error(
-                -event.error, "cannot resolve the peer", peer=peer, remedy=f"{reason}."
-            )
-        return event
-
-    def ask_core(self, payload: bytes, peer: int) -> Event:
-        """Asks as begin_ask(), and waits for the answer."""
-        answer, key = self.begin_ask(payload, peer)
-        try:
-            self.wait_for_core(answer)
-        finally:
-            self.by_key.pop(key, None)
-        return self.finish_ask(answer, key, unpack(payload) if payload else None)
 
     def wait_for_core(self, answer: Waitable) -> None:
         """Waits for what the core answers at once.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 from ndpstack import _core
 from ndpstack._address import Peer, pack, unpack
+from ndpstack._ask import ask_core
 from ndpstack._dispatch import Dispatcher
 from ndpstack.errors import NdpError, make_error
 
@@ -336,7 +337,7 @@ class Stack:
         """
         peer = self._peers.get(address)
         if peer is None:
-            event = self.dispatcher.ask_core(pack(address), 0)
+            event = ask_core(self.dispatcher, pack(address), 0, address)
             peer = self.keep_peer(address, event.peer)
         return peer
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from ndpstack import _core, _homa, _ndp, _served
 from ndpstack._address import Peer, pack
+from ndpstack._ask import Question
 from ndpstack._dispatch import ROOM_RETRY_S
 from ndpstack._loop import driver_of
 from ndpstack.errors import Closed
@@ -70,14 +71,12 @@ class _AsyncSocket:
         peer = self.stack.known_peer(host)
         if peer is not None:
             return peer
-        answer, key = self._base.dispatcher.begin_ask(pack(host), 0)
+        question = Question(self._base.dispatcher, pack(host), 0, host)
         try:
-            await self._wait(answer)
-        except BaseException:
-            self._base.dispatcher.by_key.pop(key, None)
-            raise
-        event = self._base.dispatcher.finish_ask(answer, key, host)
-        return self.stack.keep_peer(host, event.peer)
+            await self._wait(question.answer)
+        finally:
+            question.forget()
+        return self.stack.keep_peer(host, question.finish().peer)
 
     async def _make_room(self, code: int) -> None:
         await _make_room(self._base, code)
