@@ -12,6 +12,15 @@ static uint64_t loans(struct nd_stack *stack)
 	return counter(stack, ND_STACK_GROUP_CORE, "loans");
 }
 
+/* The bell of an event may ring after that was taken, and end a wait for nothing. */
+static void wait_for_nothing(struct nd_stack *stack)
+{
+	struct nd_event event;
+
+	if (nd_stack_wait(stack, 100 * ND_USEC) != 0)
+		CHECK_EQ(nd_stack_events(stack, &event, 1), 0);
+}
+
 /* Waits until the application has run rounds, and has left again. */
 static void borrow_once(struct nd_stack *stack)
 {
@@ -20,7 +29,7 @@ static void borrow_once(struct nd_stack *stack)
 
 	do {
 		CHECK(clock_now() < end);
-		CHECK_EQ(nd_stack_wait(stack, 100 * ND_USEC), 0);
+		wait_for_nothing(stack);
 	} while (loans(stack) == before);
 }
 
@@ -31,7 +40,7 @@ static void leave(struct nd_stack *stack)
 
 	do {
 		CHECK(clock_now() < end);
-		CHECK_EQ(nd_stack_wait(stack, 100 * ND_USEC), 0);
+		wait_for_nothing(stack);
 	} while (nd_turn_state(&nd_stack_core(stack)->turn) != ND_TURN_LEFT);
 }
 
@@ -135,7 +144,7 @@ TEST(nd_stack_wait__borrows_from_adaptive_cores_only)
 		config.service = i == 2 ? service : NULL;
 		stack = open_stack(&config);
 		for (uint32_t k = 0; k < 10; k++)
-			CHECK_EQ(nd_stack_wait(stack, 100 * ND_USEC), 0);
+			wait_for_nothing(stack);
 		CHECK_EQ(loans(stack), 0);
 		nd_stack_close(stack);
 	}
