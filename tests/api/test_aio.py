@@ -48,7 +48,8 @@ async def serving(stack: ndpstack.Stack, delay: float = 0) -> AsyncIterator[aio.
 async def forgets_all(stack: ndpstack.Stack) -> bool:
     """True when nothing of any call is left before long."""
     for _ in range(500):
-        if not stack.dispatcher.by_call and not stack.dispatcher.by_rpc and not stack.held:
+        known = stack.dispatcher
+        if not (known.by_key or known.by_call or known.by_rpc or stack.held):
             return True
         await asyncio.sleep(0.01)
     return False

@@ -157,6 +157,7 @@ def test_cancelling_at_once_leaves_nothing(pair: Pair) -> None:
         while pair[1].dispatcher.by_call and time.monotonic() < deadline:
             pair[1].dispatcher.pause(None)
         assert not pair[1].dispatcher.by_call
+        assert not pair[1].dispatcher.by_key
         assert pair[1].held == 0
 
 

@@ -291,6 +291,7 @@ def test_memory_stays_flat_over_many_calls(pair: Pair) -> None:
         assert after - before < 50_000
         assert pair[1].held == 0
         assert not pair[1].dispatcher.by_call
+        assert not pair[1].dispatcher.by_key
 
 
 SERVER = """

@@ -16,7 +16,8 @@ def settle(*stacks: ndpstack.Stack) -> None:
     """Waits until no request is known any more; a message that stays held fails."""
     until = time.monotonic() + PATIENCE_S
     for stack in stacks:
-        while stack.dispatcher.by_call or stack.dispatcher.by_rpc or stack.held:
+        known = stack.dispatcher
+        while known.by_key or known.by_call or known.by_rpc or stack.held:
             assert time.monotonic() < until
             stack.dispatcher.pause(None)
             gc.collect()
