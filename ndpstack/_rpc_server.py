@@ -119,6 +119,15 @@ async def _within(left: float | None, value: Awaitable[object]) -> object:
         timer.cancel()
 
 
+def _text_of(error: Exception) -> str:
+    """An error's message as any codec can pack it: file names may be no UTF-8, __str__ may fail."""
+    try:
+        text = str(error)
+    except Exception as second:
+        text = f"its message cannot be read: {type(second).__name__}"
+    return text.encode(errors="backslashreplace").decode()
+
+
 @dataclass
 class _Stream:
     values: AsyncIterator[object]
@@ -238,7 +247,7 @@ class Service:
                 task.cancel()
 
     async def _answer(self, rpc: aio.Rpc) -> None:
-        """One call from its request to its reply. Cancelled when its client gives up."""
+        """One call from its request to its reply, whatever happens. Cancelled with its client."""
         task = asyncio.current_task()
         assert task is not None
         give_up = _Cancel(asyncio.get_running_loop(), task)
@@ -248,6 +257,8 @@ class Service:
                 await self._dispatch(rpc)
         except NdpError as error:
             logger.debug("%s: reply not sent: %s", self.name, error)
+        except Exception:
+            logger.exception("%s: a call has no reply that could be packed", self.name)
         finally:
             rpc.remove_waiter(give_up)
             rpc.cancel()
@@ -321,15 +332,15 @@ class Service:
 
     async def _fail(self, rpc: aio.Rpc, error: Exception) -> None:
         """Tells the client what was raised, by type and message."""
+        kind, text = type(error).__name__, _text_of(error)
         if rpc.replied:
-            logger.warning("%s: one-way call failed: %r", self.name, error)
+            logger.warning("%s: one-way call failed: %s: %s", self.name, kind, text)
             return
         if isinstance(error, _LateError):
             await rpc.reply(pack_reply(LATE, b""))
             return
-        body = self._codec.pack([type(error).__name__, str(error)])
         with contextlib.suppress(MessageTooLong):
-            await rpc.reply(pack_reply(ERROR, body))
+            await rpc.reply(pack_reply(ERROR, self._codec.pack([kind, text])))
 
     # ---- streams ----
 

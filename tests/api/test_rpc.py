@@ -9,19 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from loops import LOOPS, run
+from called import PORT, Pair, by_loop, until, with_client
+from loops import run
 
-import ndpstack
 from ndpstack import aio, errors
 from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-
-Pair = tuple[ndpstack.Stack, ndpstack.Stack]
-PORT = 4000
-by_loop = pytest.mark.parametrize("kind", LOOPS)
+    from collections.abc import AsyncIterator
 
 
 @dataclass
@@ -67,20 +63,6 @@ def make_service() -> Service:
             yield bytes([i]) * 50_000
 
     return service
-
-
-def with_client(
-    kind: str,
-    pair: Pair,
-    service: Service,
-    body: Callable[[Client], Coroutine[object, object, None]],
-) -> None:
-    async def main() -> None:
-        servers = [(pair[0].address, PORT)]
-        async with service.serving(pair[0], PORT), Client(pair[1], servers) as client:
-            await body(client)
-
-    run(kind, main())
 
 
 @by_loop
@@ -165,14 +147,6 @@ def test_the_server_may_notice_first_that_it_is_late(
     with_client(kind, pair, service, body)
     assert service.metrics["sleep"].cancelled == 1
     assert service.metrics["give_up"].cancelled == 0
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come to be")
 
 
 @by_loop
