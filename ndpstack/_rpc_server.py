@@ -21,6 +21,7 @@ from ndpstack._rpc_wire import (
     LATE,
     ONE_WAY,
     PART,
+    STREAM,
     VALUE,
     Codec,
     MsgpackCodec,
@@ -301,6 +302,9 @@ class Service:
 
     async def _run(self, rpc: aio.Rpc, head: RequestHead, method: _Method) -> int:
         """Runs the method and replies; returns the reply's length."""
+        if method.streams != bool(head.flags & STREAM):
+            way = "streams: read it with stream()" if method.streams else "is no stream: call() it"
+            raise TypeError(f"{head.method} {way}")
         args, kwargs = self._arguments(head)
         left = head.left_ns / 1e9 or None
         _deadline.set(None if left is None else time.monotonic() + left)

@@ -209,6 +209,19 @@ def test_a_large_reply_comes_in_parts(kind: str, pair: Pair) -> None:
 
 
 @by_loop
+def test_values_and_streams_are_not_taken_for_each_other(kind: str, pair: Pair) -> None:
+    """Neither a stream of one value and an error, nor a stream that is open and nobody reads."""
+
+    async def body(client: Client) -> None:
+        with pytest.raises(RemoteError, match="add is no stream"):
+            await anext(client.stream("add", 1))
+        with pytest.raises(RemoteError, match="count streams"):
+            await client.call("count", 3)
+
+    with_client(kind, pair, make_service(), body)
+
+
+@by_loop
 def test_a_stream_that_is_left_ends_at_the_server(kind: str, pair: Pair) -> None:
     service = Service("test")
     ended: list[int] = []
