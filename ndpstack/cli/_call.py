@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli import _connect
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._numbers import seconds, server_port
 from ndpstack.cli._serve import PORT
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import AsyncIterator
 
     from ndpstack import Stack
 
@@ -22,8 +25,11 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     _connect.add_arguments(parser)
-    parser.add_argument("-p", "--port", type=int, default=PORT, help=f"by default {PORT}")
-    parser.add_argument("-t", "--timeout", type=float, default=5.0, help="seconds, by default 5")
+    parser.add_argument("-p", "--port", type=server_port, default=PORT, help=f"by default {PORT}")
+    parser.add_argument(
+        "-t", "--timeout", type=seconds, default=5.0,
+        help="seconds to wait for the value, or for each of a stream; by default 5",
+    )  # fmt: skip
     parser.add_argument(
         "--stream", action="store_true", help="print a stream's values as they come"
     )
@@ -35,9 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def value_of(text: str) -> object:
     """An argument: JSON if it is any, else the text itself."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_json)
     except ValueError:
         return text
+
+
+def _no_json(name: str) -> object:
+    raise ValueError(f"{name} is Python's, not JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -50,6 +60,10 @@ def execute(arguments: argparse.Namespace) -> int:
         except RemoteError as error:
             print(f"ndpstack: the method raised {error.kind}: {error.text}", file=sys.stderr)
             return Exit.FAILED
+        except OverflowError:
+            raise UserError(
+                "an integer among the arguments has more than 64 bits; in quotes it is text"
+            ) from None
         except (NdpError, ValueError) as error:
             raise UserError(str(error)) from error
     return Exit.OK
@@ -61,12 +75,42 @@ async def _call(stack: Stack, arguments: argparse.Namespace) -> None:
     values = [value_of(text) for text in arguments.value]
     async with Client(stack, [(arguments.host, arguments.port)]) as client:
         if arguments.stream:
-            async for value in client.stream(arguments.method, *values):
-                print(_text(value), flush=True)
+            await _print_stream(client.stream(arguments.method, *values), arguments.timeout)
             return
         value = await client.call(arguments.method, *values, timeout=arguments.timeout)
         print(_text(value))
 
 
+async def _print_stream(values: AsyncIterator[object], wait_s: float) -> None:
+    try:
+        while True:
+            async with asyncio.timeout(wait_s) as limit:
+                value = await anext(values)
+            print(_text(value), flush=True)
+    except StopAsyncIteration:
+        return
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise UserError(f"no value came in {wait_s:g} s; --timeout gives the stream more") from None
+
+
 def _text(value: object) -> str:
-    return json.dumps(value, default=lambda raw: bytes(raw).hex())
+    return json.dumps(_plain(value), allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it: bytes as hex, and as text what it has no number or type for."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            key.hex() if isinstance(key, bytes) else key: _plain(each)
+            for key, each in value.items()
+        }
+    is_json = isinstance(value, int | str | None) or (
+        isinstance(value, float) and math.isfinite(value)
+    )
+    return value if is_json else str(value)

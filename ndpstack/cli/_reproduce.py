@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
-from ndpstack.cli._service import count
+from ndpstack.cli._numbers import count
 from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
 from ndpstack.reproduce._report import as_dict, draw, markdown, table
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.cli import _connect
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._numbers import server_port
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ PORT = 4000
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     _connect.add_arguments(parser)
-    parser.add_argument("-p", "--port", type=int, default=PORT, help=f"by default {PORT}")
+    parser.add_argument("-p", "--port", type=server_port, default=PORT, help=f"by default {PORT}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -86,7 +87,8 @@ async def _serve(stack: Stack, service: Service, arguments: argparse.Namespace) 
 def _summarise(service: Service, *, as_json: bool) -> None:
     called = {name: each for name, each in service.metrics.items() if each.calls}
     if as_json:
-        print(json.dumps({name: vars(each) for name, each in called.items()}))
+        methods = {name: vars(each) for name, each in called.items()}
+        print(json.dumps({"schema_version": 1, "methods": methods}))
         return
     for name, each in called.items():
         print(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
 
@@ -15,24 +15,6 @@ def add_service(parser: argparse.ArgumentParser) -> None:
         "--service", metavar="NAME", default="host",
         help="what applications attach by: a name, or the path of a socket",
     )  # fmt: skip
-
-
-def seconds(text: str) -> float:
-    """An interval on the command line."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return value
-
-
-def count(text: str) -> int:
-    """A number of rounds on the command line."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no count above 0")
-    return int(text)
 
 
 def rounds(limit: int | None) -> Iterator[int]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ndpstack._errors import UserError
 from ndpstack._table import Cell, Column, render
 from ndpstack.cli._exit import Exit
-from ndpstack.cli._service import add_service, count, rounds, seconds
+from ndpstack.cli._numbers import count, seconds
+from ndpstack.cli._service import add_service, rounds
 from ndpstack.host import read_status
 
 if TYPE_CHECKING:

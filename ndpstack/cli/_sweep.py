@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from ndpstack import sweep
 from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._numbers import count
 from ndpstack.cli._run import check_numpy
-from ndpstack.cli._service import count
 
 if TYPE_CHECKING:
     import argparse

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
 import os
 import shutil
@@ -13,9 +15,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ndpstack import HomaSocket, _homa
+from ndpstack._errors import UserError
+from ndpstack.cli import main
+from ndpstack.cli._call import _print_stream
+from ndpstack.cli._exit import Exit
+from ndpstack.cli._numbers import SERVER_PORT_MAX
+from ndpstack.errors import make_error
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from ndpstack._socket import Address
 
 COMMAND = (sys.executable, "-c", "import sys; from ndpstack.cli import main; sys.exit(main())")
 
@@ -77,6 +89,119 @@ def test_mistakes_are_one_line(server: tuple[str, subprocess.Popen[str]]) -> Non
     done = ndpstack("call", "-m", name, "nowhere", "echo", "1")
     assert done.returncode == 2
     assert "nowhere" in done.stderr
+
+
+ON = ("-m", "test-nobody")
+"""Where a command is refused before it looks."""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ping", *ON, "-s", "-1", "10.0.0.1"], "'-1' is no number of bytes"),
+        (["ping", *ON, "--interval", "-1", "10.0.0.1"], "'-1' is no number of seconds from 0"),
+        (["ping", *ON, "--interval", "inf", "10.0.0.1"], "'inf' is no number of seconds from 0"),
+        (["ping", *ON, "-t", "0", "10.0.0.1"], "'0' is no number of seconds above 0"),
+        (["ping", *ON, "-p", "0", "10.0.0.1"], "'0' is no port"),
+        (["ping", *ON, "-p", "70000", "10.0.0.1"], "'70000' is no port"),
+        (["ping", *ON, "-c", "0", "10.0.0.1"], "'0' is no count above 0"),
+        (["ping", *ON, "-c", "-1", "10.0.0.1"], "'-1' is no count above 0"),
+        (["serve", *ON, "-p", "0"], "'0' is no port"),
+        (["serve", *ON, "-p", "32768"], "from 1 to 32767"),
+        (["call", *ON, "-p", "99999", "10.0.0.1", "echo"], "'99999' is no port"),
+        (["call", *ON, "-t", "1e300", "10.0.0.1", "echo"], "'1e300' is no number of seconds"),
+    ],
+)
+def test_numbers_that_are_none_are_named(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == Exit.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_ports_are_those_that_sockets_take() -> None:
+    assert SERVER_PORT_MAX == _homa.SERVER_PORT_MAX
+
+
+def test_what_cannot_be_sent_or_printed(
+    server: tuple[str, subprocess.Popen[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, _ = server
+    to = ["-m", name, "10.0.0.1"]
+    assert main(["ping", "-s", "100000000", *to]) == Exit.USAGE
+    assert "messages have at most" in capsys.readouterr().err
+    assert main(["call", *to, "echo", "123456789012345678901234567890"]) == Exit.USAGE
+    assert "more than 64 bits" in capsys.readouterr().err
+    assert main(["call", *to, "echo", "NaN"]) == Exit.OK
+    assert capsys.readouterr().out == '"NaN"\n'
+    assert main(["call", *to, "add", "1e308", "1e308"]) == Exit.OK
+    assert capsys.readouterr().out == '"inf"\n'
+
+
+def test_streams_and_values_are_told_apart(
+    server: tuple[str, subprocess.Popen[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, _ = server
+    to = ["-m", name, "10.0.0.1"]
+    assert main(["call", "--stream", *to, "echo", "3"]) == Exit.FAILED
+    said = capsys.readouterr()
+    assert (said.out, "echo is no stream" in said.err) == ("", True)
+    assert main(["call", *to, "count", "3"]) == Exit.FAILED
+    said = capsys.readouterr()
+    assert (said.out, "count streams" in said.err) == ("", True)
+
+
+def test_a_stream_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
+    """--timeout is for each of its values."""
+
+    async def values() -> AsyncIterator[object]:
+        yield b"\1"
+        await asyncio.Event().wait()
+
+    with pytest.raises(UserError, match="no value came in"):
+        asyncio.run(_print_stream(values(), 0.01))
+    assert capsys.readouterr().out == '"01"\n'
+
+
+def test_a_way_that_is_lost_midway(
+    server: tuple[str, subprocess.Popen[str]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What comes after is still asked, and the summary counts it."""
+    name, _ = server
+    asked = []
+
+    def request(socket: HomaSocket, address: Address, data: bytes, timeout: float) -> memoryview:
+        asked.append(address)
+        if len(asked) == 2:
+            raise make_error(errno.EHOSTUNREACH, "request failed", peer="10.0.0.1:9")
+        return real(socket, address, data, timeout=timeout)
+
+    real = HomaSocket.request
+    monkeypatch.setattr(HomaSocket, "request", request)
+    words = ["ping", "-m", name, "--json", "-c", "3", "--interval", "0", "10.0.0.1"]
+    assert main(words) == Exit.OK
+    said = capsys.readouterr()
+    assert "EHOSTUNREACH" in said.err
+    summary = json.loads(said.out)
+    assert (summary["sent"], summary["answered"], summary["schema_version"]) == (3, 2, 1)
+
+
+def test_a_server_says_what_was_called_as_json() -> None:
+    name = f"test-try-{os.getpid()}-{time.monotonic_ns()}"
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--json", "--memory", name], stdout=subprocess.PIPE, text=True
+    ) as process:
+        while ndpstack("call", "-m", name, "10.0.0.1", "echo", "1").returncode:
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        text, _ = process.communicate(timeout=10)
+    document = json.loads(text)
+    assert document["schema_version"] == 1
+    assert document["methods"]["echo"]["calls"] == 1
 
 
 def test_a_host_that_is_not_there() -> None:
