@@ -120,6 +120,33 @@ async def _within(left: float | None, value: Awaitable[object]) -> object:
         timer.cancel()
 
 
+@contextlib.asynccontextmanager
+async def _ends_with(serving: asyncio.Task[None]) -> AsyncIterator[None]:
+    """A block that is cancelled when a task fails, and raises its error; it cancels the task."""
+    block, failed = asyncio.current_task(), False
+    assert block is not None
+
+    def fail(_: object) -> None:
+        nonlocal failed
+        failed = True
+        block.cancel()
+
+    cancelled_before = block.cancelling()
+    serving.add_done_callback(fail)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not failed or block.uncancel() > cancelled_before:
+            raise
+        serving.result()
+    finally:
+        serving.remove_done_callback(fail)
+        serving.cancel()
+        await asyncio.wait([serving])
+        if not serving.cancelled():
+            serving.exception()  # What the block raised goes first.
+
+
 def _text_of(error: Exception) -> str:
     """An error's message as any codec can pack it: file names may be no UTF-8, __str__ may fail."""
     try:
@@ -208,26 +235,36 @@ class Service:
 
         Raises:
             AddressInUse: The port is served already.
+            Closed: The stack was closed.
+            StackGone: Its core has ended.
         """
         async with self.serving(stack, port):
             await asyncio.Event().wait()
 
     @contextlib.asynccontextmanager
     async def serving(self, stack: Stack, port: int) -> AsyncIterator[None]:
-        """Serves in the background of a block; calls under way are cancelled at its end."""
+        """Serves in the background of a block; calls under way are cancelled at its end.
+
+        What the block raises leaves it as it is. When the service cannot go on, the block is
+        cancelled, as by asyncio.timeout(), and the error is raised at its end.
+
+        Raises:
+            AddressInUse: The port is served already.
+            Closed: The stack was closed.
+            StackGone: Its core has ended.
+        """
         async with aio.HomaSocket(stack) as socket:
             await socket.bind(port)
-            async with asyncio.TaskGroup() as tasks:
-                accepting = tasks.create_task(self._accept(socket, tasks))
-                reaping = tasks.create_task(self._reap())
-                try:
+            reaping = asyncio.create_task(self._reap())
+            try:
+                async with _ends_with(asyncio.create_task(self._accept(socket))):
                     yield
-                finally:
-                    accepting.cancel()
-                    reaping.cancel()
-                    await self._close_streams(list(self._streams))
+            finally:
+                reaping.cancel()
+                await self._close_streams(list(self._streams))
 
-    async def _accept(self, socket: aio.HomaSocket, tasks: asyncio.TaskGroup) -> None:
+    async def _accept(self, socket: aio.HomaSocket) -> None:
+        """Answers calls, each in a task of its own, which end with this one."""
         room = asyncio.Semaphore(self._concurrency_max)
         running: set[asyncio.Task[None]] = set()
 
@@ -239,13 +276,15 @@ class Service:
             while True:
                 await room.acquire()
                 rpc = await socket.recv()
-                task = tasks.create_task(self._answer(rpc))
+                task = asyncio.create_task(self._answer(rpc))
                 running.add(task)
                 task.add_done_callback(done)
                 del rpc
         finally:
             for task in running:
                 task.cancel()
+            if running:
+                await asyncio.wait(running)
 
     async def _answer(self, rpc: aio.Rpc) -> None:
         """One call from its request to its reply, whatever happens. Cancelled with its client."""

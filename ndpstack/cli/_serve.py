@@ -36,8 +36,8 @@ def execute(arguments: argparse.Namespace) -> int:
         service = make_service()
         try:
             asyncio.run(_serve(stack, service, arguments))
-        except* NdpError as errors:
-            raise UserError(str(errors.exceptions[0])) from errors
+        except NdpError as error:
+            raise UserError(str(error)) from error
         _summarise(service, as_json=arguments.json)
     return Exit.OK
 

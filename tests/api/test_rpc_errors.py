@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 from called import PORT, Pair, by_loop, with_client
 from loops import run
 
+import ndpstack
 from ndpstack import errors
 from ndpstack.rpc import Client, RemoteError, Service
 
@@ -98,3 +100,83 @@ def test_a_codec_that_packs_no_error_ends_the_call_alone(
 
     run(kind, main())
     assert "OverflowError: numbers only" in caplog.text
+
+
+@by_loop
+def test_what_a_block_raises_leaves_it_as_it_is(kind: str, pair: Pair) -> None:
+    async def raise_remotely() -> None:
+        servers = [(pair[0].address, PORT)]
+        service = make_service()
+        async with service.serving(pair[0], PORT), Client(pair[1], servers) as client:
+            await client.call("none")
+
+    async def raise_here() -> None:
+        async with make_service().serving(pair[0], PORT):
+            raise TypeError("of its own")
+
+    with pytest.raises(RemoteError, match="no method none"):
+        run(kind, raise_remotely())
+    with pytest.raises(TypeError, match="of its own"):
+        run(kind, raise_here())
+
+
+@by_loop
+def test_a_service_whose_stack_is_closed_says_so(kind: str) -> None:
+    """The block is cancelled, and whoever is around it gets the reason."""
+    events: list[str] = []
+
+    async def serve(stack: ndpstack.Stack) -> None:
+        with pytest.raises(errors.Closed):
+            await make_service().serve(stack, PORT)
+        events.append("closed")
+
+    async def run_block(stack: ndpstack.Stack) -> None:
+        async with make_service().serving(stack, PORT + 1):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                events.append("cancelled")
+                raise
+
+    async def serve_a_block(stack: ndpstack.Stack) -> None:
+        with pytest.raises(errors.Closed):
+            await run_block(stack)
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        events.append("closed")
+
+    async def main() -> None:
+        with ndpstack.memory_pair() as (server, asking):
+            serving = [asyncio.create_task(each(server)) for each in (serve, serve_a_block)]
+            for i in range(2):
+                async with Client(asking, [(server.address, PORT + i)]) as client:
+                    await until_served(client)
+        await asyncio.gather(*serving)
+
+    run(kind, main())
+    assert sorted(events) == ["cancelled", "closed", "closed"]
+
+
+@by_loop
+def test_a_service_that_is_cancelled_is_cancelled(kind: str, pair: Pair) -> None:
+    async def main() -> None:
+        serving = asyncio.create_task(make_service().serve(pair[0], PORT))
+        async with Client(pair[1], [(pair[0].address, PORT)]) as client:
+            await until_served(client)
+            serving.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await serving
+
+    run(kind, main())
+
+
+async def until_served(client: Client) -> None:
+    """Waits until there is a service."""
+    while True:
+        try:
+            await client.call("add", 1, 2)
+        except errors.Refused:
+            await asyncio.sleep(0)
+        else:
+            return
