@@ -156,7 +156,8 @@ static int check_spinning(struct nd_core *core, struct nd_error *error)
 	core->may_spin = cpus > 1;
 	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : ND_SPIN_MOST,
 				  ND_SPIN_TRY_EVERY);
-	core->linger = nd_spin_make(core->spin.most, LINGER_TRY_EVERY);
+	/* The answer to a message takes two wake-ups where the other end sleeps. */
+	core->linger = nd_spin_make(2 * core->spin.most, LINGER_TRY_EVERY);
 	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
 		return nd_error_set(error, -EINVAL,
 				    "stack: profile spin takes a CPU for itself and there is only "

@@ -22,9 +22,9 @@
 #ifndef ND_HOST_CORE_H
 #define ND_HOST_CORE_H
 
+#include "base/spin.h"
 #include "host/channel.h"
 #include "host/peers.h"
-#include "base/spin.h"
 #include "host/recorder.h"
 #include "host/turn.h"
 #include "ndpstack.h"
@@ -142,6 +142,7 @@ struct nd_core_request {
 struct nd_core_loan {
 	uint64_t frames; /* received by the ports before that */
 	uint32_t frames_max; /* that it may receive */
+	bool news;       /* there have been events that are worth waking an application for */
 	bool owner;      /* the core's own thread has to go on */
 };
 
@@ -357,7 +358,7 @@ bool nd_core_push(struct nd_core *core);
  * from then on. False when the core's own thread runs, or has to. woken: by that, and there are no
  * events.
  */
-bool nd_core_serve(struct nd_core *core, uint64_t app, struct nd_ring *completions, bool woken);
+bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken);
 
 /* True when an application has the turn; asked by whoever has it. */
 static inline bool nd_core_is_lent(const struct nd_core *core)

@@ -85,6 +85,7 @@ void nd_core_post(struct nd_core *core, uint32_t index, const struct nd_event *e
 	}
 	core->counters.events++;
 	app->news |= news;
+	core->loan.news |= news;
 	if (app->backlog_count || !nd_channel_post(&app->channel, event))
 		backlog_push(core, app, event);
 }

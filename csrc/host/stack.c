@@ -284,11 +284,9 @@ void nd_stack_watch(struct nd_stack *stack, bool watch)
 
 bool nd_stack_run(struct nd_stack *stack, bool woken)
 {
-	struct nd_ring *events = &stack->channel.completions;
-
 	nd_channel_disarm_app(&stack->channel);
-	woken = woken && !nd_ring_filled(events, 1);
-	if (stack->core && nd_core_serve(stack->core, stack->app, events, woken)) {
+	woken = woken && !nd_ring_filled(&stack->channel.completions, 1);
+	if (stack->core && nd_core_serve(stack->core, stack->app, woken)) {
 		stack->armed = false; /* the core lives: woken without events is nothing odd */
 		return true;
 	}

@@ -17,7 +17,8 @@ static inline struct nd_stack_config config_of(const char *name, uint32_t end, b
 	return config;
 }
 
-static inline struct pair open_pair(const char *case_name, bool v6)
+/* spin_ns: as of nd_stack_config. */
+static inline struct pair open_pair_that_spins(const char *case_name, bool v6, nd_ns spin_ns)
 {
 	static char name[64];
 	struct nd_stack_config config;
@@ -25,11 +26,18 @@ static inline struct pair open_pair(const char *case_name, bool v6)
 
 	snprintf(name, sizeof(name), "test-stack-%d-%s", getpid(), case_name);
 	config = config_of(name, 0, v6);
+	config.spin_ns = spin_ns;
 	pair.server = open_stack(&config);
 	config = config_of(name, 1, v6);
+	config.spin_ns = spin_ns;
 	pair.client = open_stack(&config);
 	pair.peer = resolve(pair.client, addresses[v6][0]);
 	return pair;
+}
+
+static inline struct pair open_pair(const char *case_name, bool v6)
+{
+	return open_pair_that_spins(case_name, v6, 0);
 }
 
 #endif

@@ -102,6 +102,32 @@ TEST(nd_stack_run__in_the_loops_of_both_ends)
 	close_pair(&pair);
 }
 
+/* Word that the message was taken does not end the wait for what comes of it. */
+TEST(nd_stack_run__waits_awake_for_the_answer_to_one_message)
+{
+	struct pair pair = open_pair_that_spins("loop-awake", false, ND_MSEC);
+	uint8_t *request = nd_stack_buffer(pair.client, 100);
+	struct nd_command command = {
+		.kind = ND_COMMAND_REQUEST,
+		.peer = pair.peer,
+		.port = SERVICE,
+		.payload = request,
+		.bytes = 100,
+	};
+	nd_ns end = clock_now() + PATIENCE;
+	uint64_t before;
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	do { /* again where others had the CPU, or the core's thread took over */
+		CHECK(clock_now() < end);
+		drive(pair.client);
+		before = counter(pair.client, ND_STACK_GROUP_CORE, "rounds_lent");
+		CHECK_EQ(nd_stack_submit_later(pair.client, ND_PROTO_HOMA, &command), 0);
+		nd_stack_run(pair.client, false);
+	} while (counter(pair.client, ND_STACK_GROUP_CORE, "rounds_lent") - before < 100);
+	close_pair(&pair);
+}
+
 /* The loop has gone off to compute: the core's own thread serves it, and others. */
 TEST(nd_stack_watch__does_not_keep_the_core_from_its_work)
 {
