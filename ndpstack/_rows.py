@@ -30,7 +30,7 @@ def indices(dispatcher: Dispatcher, take: Callable[[_core.Pointer[int]], int]) -
 
 
 def raw_peers(dispatcher: Dispatcher) -> Iterator[_core.nd_stack_peer]:
-    """Hosts that the core knows, itself first; each row is valid until the next one.
+    """Hosts that the core knows beside its own; each row is valid until the next one.
 
     Raises:
         NdpError: The core is in another process.

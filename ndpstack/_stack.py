@@ -380,26 +380,22 @@ class Stack:
             ValueError: There is no such group.
             NdpError: The core is in another process, or does not run that protocol.
         """
-        texts, values = self._counters(group)
-        return {name: value for (name, _), value in zip(texts, values, strict=True)}
+        table, values = self._counters(group)
+        if values is None:
+            raise make_error(errno.ENOENT, f"no counters of {group}")
+        return {name: value for (name, _), value in zip(_texts(table), values, strict=True)}
 
     def counter_texts(self) -> dict[str, dict[str, str]]:
-        """What each counter of each group counts, a sentence each.
+        """What each counter of each group counts, a sentence each: also of a port that is closed.
 
         Raises:
             NdpError: The core is in another process.
         """
-        found: dict[str, dict[str, str]] = {}
-        for group in GROUPS:
-            try:
-                found[group] = dict(self._counters(group)[0])
-            except NdpError as error:
-                if error.errno != errno.ENOENT:  # a protocol that does not run has none
-                    raise
-        return found
+        tables = {group: self._counters(group)[0] for group in GROUPS}
+        return {group: dict(_texts(table)) for group, table in tables.items() if table}
 
-    def _counters(self, group: str) -> tuple[list[tuple[str, str]], list[int]]:
-        """Names with their texts, and values."""
+    def _counters(self, group: str) -> tuple[_core.nd_counters_table, list[int] | None]:
+        """The table, NULL for a protocol that does not run, and the values, if there are any."""
         if group not in GROUPS:
             raise ValueError(f"no group {group!r} of counters; there are {', '.join(GROUPS)}")
         table = ffi.new("struct nd_counters_table *[]", 1)
@@ -407,12 +403,10 @@ class Stack:
         count = lib.nd_app_counters(
             self.dispatcher.app, GROUPS[group], 0, table, values, COUNTERS_MAX
         )
+        if count == -errno.ENOENT:
+            return table[0], None
         self.dispatcher.check(count, f"no counters of {group}")
-        texts = [
-            (ffi.string(text.name).decode(), ffi.string(text.help).decode())
-            for text in (table[0].texts[i] for i in range(count))
-        ]
-        return texts, list(values[0:count])
+        return table[0], list(values[0:count])
 
     def port_state(self) -> PortState:
         """The state of this process's port.
@@ -487,6 +481,14 @@ class Stack:
 
     def __repr__(self) -> str:
         return f"<Stack {self.name}{' closed' if self._closed else ''}>"
+
+
+def _texts(table: _core.nd_counters_table) -> list[tuple[str, str]]:
+    """Names with what they count."""
+    return [
+        (ffi.string(text.name).decode(), ffi.string(text.help).decode())
+        for text in (table.texts[i] for i in range(table.count))
+    ]
 
 
 _pairs = itertools.count(1)

@@ -270,7 +270,8 @@ int nd_stack_set(struct nd_stack *stack, const struct nd_stack_settings *setting
 
 /*
  * Counters of the core and of what it runs, as of now: copies up to limit values and returns how
- * many there are, in the order of the table; -ENOENT when there is no such group or port.
+ * many there are, in the order of the table; -ENOENT when there is no such group or port. The table
+ * is then NULL, or that of a port that is closed now.
  */
 enum nd_stack_group {
 	ND_STACK_GROUP_CORE,

@@ -16,7 +16,7 @@ from ndpstack.host import read_status
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TOTALS = [Column("counter"), Column("value"), Column("what it counts")]
 GROWTH = [
@@ -30,7 +30,9 @@ class Reading(NamedTuple):
 
     at: float
     """CLOCK_MONOTONIC, seconds."""
-    values: dict[str, int]
+    values: Mapping[str, int]
+    texts: Mapping[str, str]
+    """What each counts, also those of a port that is closed now and has no values."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,15 +55,19 @@ def flatten(groups: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     return {f"{group}.{name}": each for group, of in groups.items() for name, each in of.items()}
 
 
-def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """The names that one of the patterns matches, all when there is none.
+def check_patterns(names: Iterable[str], patterns: Sequence[str]) -> None:
+    """Refuses a pattern that matches nothing: it is misspelt.
 
     Raises:
-        UserError: A pattern matches nothing: it is misspelt.
+        UserError: There is one.
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UserError(f"no counter is like {pattern}; `ndpstack stat --all` shows all")
+
+
+def choose(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    """The names that one of the patterns matches, all when there is none."""
     return [
         name
         for name in names
@@ -70,8 +76,20 @@ def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _read(service: str) -> Reading:
+    texts = cast("Mapping[str, Mapping[str, object]]", read_status(service, "help"))
     groups = cast("Mapping[str, Mapping[str, object]]", read_status(service)["counters"])
-    return Reading(time.monotonic(), cast("dict[str, int]", flatten(groups)))
+    return Reading(
+        time.monotonic(),
+        cast("dict[str, int]", flatten(groups)),
+        cast("dict[str, str]", flatten(texts)),
+    )
+
+
+def _print_absent(reading: Reading, patterns: Sequence[str]) -> None:
+    """Names the groups that were asked for and have no counters now."""
+    groups = {name.partition(".")[0] for name in choose(reading.texts, patterns)}
+    for group in sorted(groups - {name.partition(".")[0] for name in reading.values}):
+        print(f"{group}: closed, no counters until it is opened again", flush=True)
 
 
 def growth(before: Reading, after: Reading) -> dict[str, int]:
@@ -83,58 +101,58 @@ def growth(before: Reading, after: Reading) -> dict[str, int]:
     return grown
 
 
-def _print_totals(arguments: argparse.Namespace, reading: Reading, texts: dict[str, str]) -> None:
-    names = choose(list(reading.values), arguments.pattern)
+def _print_totals(arguments: argparse.Namespace, reading: Reading) -> None:
+    names = choose(reading.values, arguments.pattern)
     if arguments.json:
         shown = {
-            name: {"value": reading.values[name], "help": texts.get(name, "")} for name in names
+            name: {"value": reading.values[name], "help": reading.texts.get(name, "")}
+            for name in names
         }
         print(json.dumps({"schema_version": 1, "counters": shown}))
         return
     rows: list[list[Cell]] = [
-        [name, reading.values[name], texts.get(name, "")]
+        [name, reading.values[name], reading.texts.get(name, "")]
         for name in names
         if arguments.all or reading.values[name]
     ]
     print(render(TOTALS, rows) if rows else "all are 0")
+    _print_absent(reading, arguments.pattern)
 
 
-def _print_growth(
-    arguments: argparse.Namespace, before: Reading, after: Reading, texts: dict[str, str]
-) -> None:
+def _print_growth(arguments: argparse.Namespace, before: Reading, after: Reading) -> None:
     grown, passed = growth(before, after), after.at - before.at
-    names = choose(list(grown), arguments.pattern)
+    names = choose(grown, arguments.pattern)
     if arguments.json:
         shown = {
             name: {
                 "value": after.values[name],
                 "grown_by": grown[name],
-                "help": texts.get(name, ""),
+                "help": after.texts.get(name, ""),
             }
             for name in names
         }
         print(json.dumps({"schema_version": 1, "seconds": passed, "counters": shown}), flush=True)
         return
     rows: list[list[Cell]] = [
-        [name, after.values[name], grown[name], grown[name] / passed, texts.get(name, "")]
+        [name, after.values[name], grown[name], grown[name] / passed, after.texts.get(name, "")]
         for name in names
         if arguments.all or grown[name]
     ]
     title = f"in {passed:.3f} s"
     print(render(GROWTH, rows, title) if rows else f"{title}: none has grown", flush=True)
+    _print_absent(after, arguments.pattern)
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Shows the counters once, or what they grow by in each interval."""
-    groups = cast("Mapping[str, Mapping[str, object]]", read_status(arguments.service, "help"))
-    texts = cast("dict[str, str]", flatten(groups))
     before = _read(arguments.service)
+    check_patterns(before.texts, arguments.pattern)
     if arguments.interval is None:
-        _print_totals(arguments, before, texts)
+        _print_totals(arguments, before)
         return Exit.OK
     for _ in rounds(arguments.count):
         time.sleep(arguments.interval)
         after = _read(arguments.service)
-        _print_growth(arguments, before, after, texts)
+        _print_growth(arguments, before, after)
         before = after
     return Exit.OK

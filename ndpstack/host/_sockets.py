@@ -64,7 +64,7 @@ def exchanges(stack: Stack) -> list[Row]:
 
 
 def peers(stack: Stack) -> list[Row]:
-    """Hosts that the core knows, itself first.
+    """Hosts that the core knows beside its own.
 
     Raises:
         NdpError: The core is in another process.

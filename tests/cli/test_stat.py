@@ -15,7 +15,7 @@ from ndpstack.cli._exit import Exit
 from ndpstack.cli._stat import Reading, growth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 @pytest.fixture
@@ -28,7 +28,8 @@ def service() -> Iterator[str]:
             values = dict.fromkeys(stack.counters("core"), 0) | {"rounds": 5 * next(asked)}
             return {"counters": {"core": values, "homa": {"grants_sent": 0}}}
 
-        with told({"status": status, "help": stack.counter_texts}) as name:
+        texts = {group: stack.counter_texts()[group] for group in ("core", "homa")}
+        with told({"status": status, "help": lambda: texts}) as name:
             yield name
 
 
@@ -71,8 +72,24 @@ def test_growth_in_intervals(service: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_counter_that_began_anew() -> None:
-    before, after = Reading(0, {"a": 9, "b": 1}), Reading(1, {"a": 4, "b": 3, "c": 2})
+    before, after = Reading(0, {"a": 9, "b": 1}, {}), Reading(1, {"a": 4, "b": 3, "c": 2}, {})
     assert growth(before, after) == {"a": 4, "b": 2, "c": 2}
+
+
+def test_a_port_that_closes_ends_no_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    readings = iter([{"port": {"rx_packets": 7}}, {}, {"port": {"rx_packets": 2}}, {}])
+    documents: dict[str, Callable[[], Mapping[str, object]]] = {
+        "status": lambda: {"counters": next(readings)},
+        "help": lambda: {"port": {"rx_packets": "Packets."}},
+    }
+    with told(documents) as name:
+        command = ["stat", "--service", name, "port.*"]
+        assert main([*command, "-i", "0.01", "-n", "2"]) == Exit.OK
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[1] == "port: closed, no counters until it is opened again"
+        assert lines[-1].split()[:3] == ["port.rx_packets", "2", "2"]
+        assert main(command) == Exit.OK
+        assert "port: closed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["-i", "0"], ["-i", "nan"], ["-n", "0"], ["-i", "x"]])

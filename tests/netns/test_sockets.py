@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,3 +87,18 @@ def test_a_neighbour_that_is_not_there(link: tuple[str, str]) -> None:
             stack.peer("10.9.0.77")
         with pytest.raises(errors.Unreachable, match="the kernel has no route"):
             stack.peer("192.0.2.1")
+
+
+def test_an_interface_that_goes_leaves_its_counters_their_texts(link: tuple[str, str]) -> None:
+    """Whoever watches `port.*` goes on when it matters."""
+    config = ndpstack.StackConfig(name="e0", backend="packet", netns=link[0])
+    with ndpstack.Stack(config) as stack:
+        texts = stack.counter_texts()
+        assert stack.counters("port").keys() == texts["port"].keys()
+        ip("-n", link[0], "link", "delete", "e0")
+        until = time.monotonic() + 20
+        while stack.port_state().mode != "closed" and time.monotonic() < until:
+            time.sleep(0.01)
+        with pytest.raises(errors.NdpError, match="no counters of port"):
+            stack.counters("port")
+        assert stack.counter_texts() == texts
