@@ -33,8 +33,8 @@ struct nd_counters_table {
 static inline void nd_counters_add(const struct nd_counters_table *table, void *sum,
 				   const void *more)
 {
-	uint64_t *to = sum;
-	const uint64_t *from = more;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
 
 	for (uint32_t i = 0; i < table->count; i++)
 		to[i] += from[i];
@@ -50,8 +50,8 @@ static inline void nd_counters_add(const struct nd_counters_table *table, void *
 
 #define ND_COUNTERS_TABLE(type, group_name, LIST) \
 	static const struct nd_counter_text type##_texts[] = { LIST(ND_COUNTER_TEXT) }; \
-	_Static_assert(sizeof(struct type) == ND_ARRAY_SIZE(type##_texts) * sizeof(uint64_t), \
-		       "counters are plain 64-bit words"); \
+	static_assert(sizeof(struct type) == ND_ARRAY_SIZE(type##_texts) * sizeof(uint64_t), \
+		      "counters are plain 64-bit words"); \
 	const struct nd_counters_table type##_table = { \
 		.group = group_name, \
 		.texts = type##_texts, \

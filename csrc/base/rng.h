@@ -27,10 +27,11 @@ static inline uint64_t nd_mix64(uint64_t x)
 
 static inline struct nd_rng nd_rng_make(uint64_t seed, uint64_t entity)
 {
-	uint64_t key = nd_mix64(nd_mix64(seed + UINT64_C(0x9e3779b97f4a7c15)) ^
-				(entity * UINT64_C(0xd1342543de82ef95) + 1));
+	struct nd_rng rng = { 0, 0 };
 
-	return (struct nd_rng){ .key = key, .draw = 0 };
+	rng.key = nd_mix64(nd_mix64(seed + UINT64_C(0x9e3779b97f4a7c15)) ^
+			   (entity * UINT64_C(0xd1342543de82ef95) + 1));
+	return rng;
 }
 
 static inline uint64_t nd_rng_u64(struct nd_rng *rng)

@@ -3,6 +3,8 @@
 #ifndef ND_BASE_TYPES_H
 #define ND_BASE_TYPES_H
 
+#include <assert.h> /* static_assert, which C++ shares with C; likewise below */
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +37,7 @@ ND_INLINE void nd_fetch(const void *memory)
 }
 
 /* Reports a broken invariant and aborts. Never reachable from wire input. */
-_Noreturn void nd_assert_failed(const char *expression, const char *file, int line);
+__attribute__((noreturn)) void nd_assert_failed(const char *expression, const char *file, int line);
 
 /* On in release builds too: a wrong state that goes on does more harm than a stop. */
 #define nd_assert(expression) \

@@ -24,6 +24,7 @@
 
 #include "host/channel.h"
 #include "ndpstack.h"
+#include "wire/frame.h"
 
 #define ND_RECORDING_MAGIC "NDPREC\r\n"
 #define ND_RECORDING_VERSION 3u

@@ -38,10 +38,26 @@
 #ifndef NDPSTACK_H
 #define NDPSTACK_H
 
+/* C++ gets C's names of what follows, but not of the system's headers: those come first. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "base/error.h"
 #include "port/port.h"
+#include "transport/homa.h"
+#include "transport/ndp.h"
 #include "transport/transport.h"
-#include "wire/frame.h"
+#include "wire/frame_config.h"
 
 #define ND_STACK_PORTS_MAX 8
 #define ND_STACK_APPS_MAX 64
@@ -123,8 +139,9 @@ struct nd_stack_config {
 	uint64_t link_bps;      /* that engines are made for and the NIC scheduler keeps; 0: made for
 				 * what the kernel says of the first port, sent as it takes it */
 	bool no_ndp, no_homa;   /* leave a protocol out */
-	const void *ndp_config;  /* struct nd_ndp_config, NULL: defaults for link and MTU */
-	const void *homa_config; /* struct nd_homa_config, NULL: likewise */
+	const void *ndp_config;  /* struct nd_ndp_config (transport/ndp.h), NULL: defaults for link
+				  * and MTU */
+	const void *homa_config; /* struct nd_homa_config (transport/homa.h), NULL: likewise */
 	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
 	enum nd_stack_profile profile;
 	nd_ns spin_ns;          /* ADAPTIVE, POLLED: most to spin, 0: 50 us */
@@ -201,11 +218,12 @@ bool nd_stack_arm(struct nd_stack *stack);
 /*
  * For an event loop on the descriptor: runs the rounds that there are for the core of this process
  * while its own thread sleeps, commands that were submitted later included, so that their events
- * can be taken. After a single message it also waits for events awake, for twice spin_ns at most and
- * less where that does not pay. woken: because the descriptor is readable. True when the loop may do so
- * whenever there is something: nd_stack_watch() makes the descriptor readable for what that thread
- * waits for, too, and the loop goes first. It takes over from a loop that does not come for a
- * millisecond. False when it runs, or has to (as for nd_stack_wait()): then do not watch.
+ * can be taken. After a single message it also waits for events awake, for twice spin_ns at most
+ * and less where that does not pay. woken: because the descriptor is readable.
+ * True when the loop may do so whenever there is something: nd_stack_watch() makes the descriptor
+ * readable for what that thread waits for, too, and the loop goes first. It takes over from a loop
+ * that does not come for a millisecond. False when it runs, or has to (as for nd_stack_wait()):
+ * then do not watch.
  */
 bool nd_stack_run(struct nd_stack *stack, bool woken);
 void nd_stack_watch(struct nd_stack *stack, bool watch);
@@ -320,5 +338,9 @@ int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_sta
 
 /* NULL or what is wrong inside the engines. For tests. */
 const char *nd_stack_audit(struct nd_stack *stack);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -73,7 +73,7 @@ struct nd_ndp_config {
 	uint32_t connection_messages_max; /* ... on one connection */
 	uint32_t receive_messages_max;    /* arriving or unreleased */
 };
-_Static_assert(offsetof(struct nd_ndp_config, score) + 4 <= 64, "so much of it is asked for");
+static_assert(offsetof(struct nd_ndp_config, score) + 4 <= 64, "so much of it is asked for");
 
 /* For a link of this speed and IP MTU (IPv4, Ethernet framing counted). */
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);

@@ -98,14 +98,15 @@ struct nd_event {
 	uint8_t protocol;  /* set by the driver: the engine whose event it is */
 	uint8_t spare;
 	uint32_t bytes;    /* MESSAGE, REQUEST, RESPONSE: length; FAILED: bytes that got through */
-	uint32_t detail;   /* FAILED: protocol's state code, named in its header */
+	uint32_t detail;   /* FAILED: for Homa see nd_homa_failed_state() and what follows it; NDP,
+			    * CLOSED too: enum nd_ndp_state */
 	uint64_t id;
 	uint64_t message;
 	uint64_t cookie;
 	uint8_t *payload;  /* received bytes until RELEASE; NULL where no bytes are carried */
 };
 
-_Static_assert(sizeof(struct nd_event) == 56, "decoded by one struct format in Python");
+static_assert(sizeof(struct nd_event) == 56, "decoded by one struct format in Python");
 
 /* What an operator is shown of a connection or an RPC. */
 struct nd_exchange {
@@ -165,7 +166,7 @@ struct nd_transport_ops {
 	/* One packet of this protocol; it and its payload are valid during the call only. */
 	void (*receive)(void *endpoint, const struct nd_packet *packet, nd_ns now);
 	/* Fills in the best packet of the class, or returns false when there is none now. */
-	bool (*transmit)(void *endpoint, struct nd_packet *packet, enum nd_class class, nd_ns now);
+	bool (*transmit)(void *endpoint, struct nd_packet *packet, enum nd_class wanted, nd_ns now);
 	/* When on_deadline (or transmit, for paced packets) wants to run next. */
 	nd_ns (*deadline)(const void *endpoint);
 	void (*on_deadline)(void *endpoint, nd_ns now);

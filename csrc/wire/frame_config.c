@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Defaults and limits of how frames look. */
-#include "wire/frame.h"
+#include "wire/frame_config.h"
+
+#include "wire/ndp.h"
 
 #include <errno.h>
 

@@ -38,7 +38,7 @@ enum {
 };
 
 struct nd_packet {
-	_Alignas(64)
+	alignas(64)
 	uint32_t next;          /* pool index of the next packet of the list this one is in */
 	uint32_t source;        /* address handle of the sender */
 	uint32_t target;        /* address handle of the receiver */
@@ -61,12 +61,12 @@ struct nd_packet {
 	};
 };
 
-_Static_assert(offsetof(struct nd_packet, spare) == offsetof(struct nd_packet, payload_bytes) + 7,
-	       "the codec moves from payload_bytes to spare at once");
-_Static_assert(offsetof(struct nd_packet, payload) == 32, "switch state is half a cache line");
-_Static_assert(offsetof(struct nd_packet, ndp) + sizeof(struct nd_ndp_header) == 64,
-	       "an NDP packet is one cache line");
-_Static_assert(sizeof(struct nd_packet) == 128, "a packet is two cache lines");
+static_assert(offsetof(struct nd_packet, spare) == offsetof(struct nd_packet, payload_bytes) + 7,
+	      "the codec moves from payload_bytes to spare at once");
+static_assert(offsetof(struct nd_packet, payload) == 32, "switch state is half a cache line");
+static_assert(offsetof(struct nd_packet, ndp) + sizeof(struct nd_ndp_header) == 64,
+	      "an NDP packet is one cache line");
+static_assert(sizeof(struct nd_packet) == 128, "a packet is two cache lines");
 
 /* Cuts the payload: what remains is the header. Only for packets marked ND_MARK_TRIMMABLE. */
 static inline void nd_packet_trim(struct nd_packet *packet)

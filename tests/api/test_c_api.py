@@ -11,7 +11,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STRICT = ["-std=c11", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+STRICT = ["-std=c11", "-pedantic", *WARNINGS]
+IN_TREE = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
+
+NAMES = """#include <ndpstack.h>
+int main(void)
+{
+    const struct nd_counters_table *homa_table = &nd_homa_counters_table;
+    const struct nd_counters_table *ndp_table = &nd_ndp_counters_table;
+    struct nd_homa_config homa = nd_homa_config_default(1000000000, 1500);
+    struct nd_ndp_config ndp = nd_ndp_config_default(1000000000, 1500);
+    struct nd_stack_config config = { { { ND_PORT_MEMORY } } };
+    struct nd_event event = { ND_EVENT_FAILED };
+    const char *why = 0;
+
+    config.homa_config = &homa;
+    config.ndp_config = &ndp;
+    if (nd_homa_config_check(&homa, &why) || nd_ndp_config_check(&ndp, &why))
+        return 1;
+    event.detail = ND_HOMA_SERVICE | 3u << 8;
+    return nd_homa_failed_state(&event) != ND_HOMA_SERVICE || ND_NDP_OPEN != 3 ||
+        nd_homa_failed_attempts(&event) != 3 || homa_table->count == ndp_table->count ||
+        nd_frame_config_default().ndp_port != ND_NDP_UDP_PORT || config.port_count;
+}
+"""
+"""A program with what an event's detail, an exchange's state and a stack's config are made of."""
 
 
 def run(*command: str | Path, **environment: str) -> str:
@@ -26,29 +51,53 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.timeout(400)
-def test_an_example_builds_against_the_installed_library(tmp_path: Path) -> None:
-    """A stranger's build: strict C11 with what pkg-config says, and nothing of this tree."""
-    for tool in ("cc", "meson", "ninja", "pkg-config"):
+def wants(*tools: str) -> None:
+    for tool in tools:
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is missing")
-    build, prefix = tmp_path / "build", tmp_path / "prefix"
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What pkg-config says of the installed library, and nothing of this tree."""
+    wants("cc", "meson", "ninja", "pkg-config")
+    folder = tmp_path_factory.mktemp("library")
+    build, prefix = folder / "build", folder / "prefix"
     options = ["-Dbindings=false", "-Dlibrary=true", "-Doptimization=0", f"--prefix={prefix}"]
     run("meson", "setup", build, ROOT, *options)
     run("meson", "install", "-C", build, "--quiet")
     found = str(next(prefix.rglob("ndpstack.pc")).parent)
-    flags = run("pkg-config", "--cflags", "--libs", "ndpstack", PKG_CONFIG_PATH=found).split()
-    assert str(ROOT) not in " ".join(flags)
+    assert run("pkg-config", "--modversion", "ndpstack", PKG_CONFIG_PATH=found).strip()
+    said = run("pkg-config", "--cflags", "--libs", "ndpstack", PKG_CONFIG_PATH=found)
+    assert str(ROOT) not in said
+    return said.split()
+
+
+@pytest.mark.timeout(400)
+def test_an_example_builds_against_the_installed_library(flags: list[str], tmp_path: Path) -> None:
+    """A stranger's build: strict C11 with what pkg-config says."""
     program = tmp_path / "echo"
     run("cc", *STRICT, ROOT / "examples" / "echo.c", *flags, "-o", program)
     assert run(program) == "hello\n"
-    assert run("pkg-config", "--modversion", "ndpstack", PKG_CONFIG_PATH=found).strip()
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("compiler", ["cc", "g++", "clang++"])
+def test_all_that_the_header_speaks_of_is_installed(
+    compiler: str, flags: list[str], tmp_path: Path
+) -> None:
+    wants(compiler)
+    language = ["-xc++", "-std=c++17", *WARNINGS] if "++" in compiler else ["-xc", *STRICT]
+    source, program = tmp_path / "names.c", tmp_path / "names"
+    source.write_text(NAMES)
+    run(compiler, *language, "-Wno-missing-field-initializers", source, "-xnone", *flags,
+        "-o", program)  # fmt: skip
+    run(program)
 
 
 def test_the_snippet_on_latency_compiles(tmp_path: Path) -> None:
     """What surrounds it there is left out on the page: the headers, the error, what handles."""
-    if shutil.which("cc") is None:
-        pytest.skip("cc is missing")
+    wants("cc")
     page = (ROOT / "docs" / "how-to" / "latency.md").read_text()
     (snippet,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     source = tmp_path / "snippet.c"
@@ -58,5 +107,4 @@ def test_the_snippet_on_latency_compiles(tmp_path: Path) -> None:
         "void handle(struct nd_stack *stack, const struct nd_event *event);\n"
         f"int main(void)\n{{\n{snippet}}}\n"
     )
-    folders = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
-    run("cc", *STRICT, "-fsyntax-only", *folders, source)
+    run("cc", *STRICT, "-fsyntax-only", *IN_TREE, source)
