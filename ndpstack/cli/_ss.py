@@ -13,12 +13,16 @@ from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import count, seconds
 from ndpstack.cli._service import add_service, rounds
 from ndpstack.host import read_status
+from ndpstack.host._sockets import STATES
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
     Row = Mapping[str, str | int | float]
+
+SHOWN_STATES = {protocol: states[1:] for protocol, states in STATES.items()}
+"""By protocol. What is free is not shown."""
 
 RESTING = ("time-wait", "reset-wait", "ended", "closed")
 """States that are left out unless all are asked for: nothing more happens in them."""
@@ -59,6 +63,13 @@ APPLICATIONS = [
     Shown("events_waiting", Column("events waiting")),
     Shown("events_late", Column("events late")),
 ]
+FILTERS = {
+    "exchanges": ("protocol", "state", "peer", "port", "app", "all"),
+    "peers": ("peer",),
+    "applications": ("app",),
+}
+"""Options that choose rows, and what each kind of rows has of them."""
+
 UNGROUPED = ("id", "pid", "port")
 """Numbers that are names: without commas between thousands."""
 
@@ -71,12 +82,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--apps", action="store_true", help="applications and their queues instead")
     parser.add_argument("-a", "--all", action="store_true", help="also what has ended but rests")
     parser.add_argument("--protocol", choices=["ndp", "homa"], help="only of one protocol")
-    parser.add_argument("--state", metavar="STATE", help="only in this state, such as open")
+    parser.add_argument(
+        "--state", metavar="STATE", choices=sorted({*SHOWN_STATES["ndp"], *SHOWN_STATES["homa"]}),
+        help="only in this state, such as open",
+    )  # fmt: skip
     parser.add_argument("--peer", metavar="ADDRESS", help="only with this host")
     parser.add_argument("--port", type=int, metavar="N", help="only of this port")
     parser.add_argument("--app", type=int, metavar="N", help="only of this application")
     parser.add_argument("--watch", type=seconds, metavar="S", help="again every so many seconds")
     parser.add_argument("-n", "--count", type=count, metavar="N", help="with --watch: N times")
+
+
+def _check(arguments: argparse.Namespace, kind: str) -> None:
+    """Refuses options that would be ignored.
+
+    Raises:
+        UserError: There is one.
+    """
+    for option in FILTERS["exchanges"]:
+        value = getattr(arguments, option)
+        if value is not None and value is not False and option not in FILTERS[kind]:
+            raise UserError(f"--{option} chooses no {kind}; leave it out")
+    protocol, state = arguments.protocol, arguments.state
+    if protocol and state and state not in SHOWN_STATES[protocol]:
+        known = ", ".join(SHOWN_STATES[protocol])
+        raise UserError(f"--state {state} is none of {protocol}, which has {known}")
+    if arguments.count and not arguments.watch:
+        raise UserError("-n needs --watch, the seconds in between")
 
 
 def _filters(arguments: argparse.Namespace) -> dict[str, str | int]:
@@ -94,12 +126,12 @@ def _filters(arguments: argparse.Namespace) -> dict[str, str | int]:
 
 
 def choose(rows: Sequence[Row], wanted: Mapping[str, str | int], everything: bool) -> list[Row]:
-    """The rows that were asked for. A row without a key is not filtered by it."""
+    """The rows that were asked for."""
     return [
         row
         for row in rows
         if (everything or "state" in wanted or row.get("state") not in RESTING)
-        and all(row.get(key, value) == value for key, value in wanted.items())
+        and all(row[key] == value for key, value in wanted.items())
     ]
 
 
@@ -109,10 +141,11 @@ def _cell(key: str, value: str | float) -> Cell:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Shows what is open, once or again and again."""
-    wanted = _filters(arguments)
     kind, shown = "exchanges", EXCHANGES
     if arguments.peers or arguments.apps:
         kind, shown = ("peers", PEERS) if arguments.peers else ("applications", APPLICATIONS)
+    _check(arguments, kind)
+    wanted = _filters(arguments)
     for number in rounds(arguments.count if arguments.watch else 1):
         if number:
             time.sleep(arguments.watch)

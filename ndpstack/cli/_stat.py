@@ -47,7 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-i", "--interval", type=seconds, metavar="S",
         help="show what they grow by in so many seconds, again and again",
     )  # fmt: skip
-    parser.add_argument("-n", "--count", type=count, metavar="N", help="stop after N intervals")
+    parser.add_argument(
+        "-n", "--count", type=count, metavar="N", help="with -i: stop after N intervals"
+    )
 
 
 def flatten(groups: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
@@ -145,6 +147,8 @@ def _print_growth(arguments: argparse.Namespace, before: Reading, after: Reading
 
 def execute(arguments: argparse.Namespace) -> int:
     """Shows the counters once, or what they grow by in each interval."""
+    if arguments.count and arguments.interval is None:
+        raise UserError("-n needs -i, the seconds of an interval")
     before = _read(arguments.service)
     check_patterns(before.texts, arguments.pattern)
     if arguments.interval is None:

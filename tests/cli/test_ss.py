@@ -111,6 +111,31 @@ def test_what_rests_is_left_out() -> None:
     assert choose(rows, {"state": "time-wait"}, everything=False) == rows[1:]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["-n", "3"], "-n needs --watch"),
+        (["--peers", "--state", "open"], "--state chooses no peers"),
+        (["--peers", "--app", "0"], "--app chooses no peers"),
+        (["--peers", "-a"], "--all chooses no peers"),
+        (["--apps", "--peer", "10.0.0.1"], "--peer chooses no applications"),
+        (["--protocol", "ndp", "--state", "service"], "--state service is none of ndp"),
+    ],
+)
+def test_options_that_would_be_ignored(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ss", *arguments]) == Exit.USAGE
+    assert text in capsys.readouterr().err
+
+
+def test_a_state_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["ss", "--state", "opne"])
+    assert caught.value.code == Exit.USAGE
+    assert "invalid choice: 'opne'" in capsys.readouterr().err
+
+
 def test_a_bad_address(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ss", "--peer", "nowhere"]) == Exit.USAGE
     assert "--peer must be an IP address" in capsys.readouterr().err

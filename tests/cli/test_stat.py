@@ -100,6 +100,11 @@ def test_a_bad_interval(arguments: list[str], capsys: pytest.CaptureFixture[str]
     assert "above 0" in capsys.readouterr().err
 
 
+def test_a_count_without_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stat", "-n", "3"]) == Exit.USAGE
+    assert "-n needs -i" in capsys.readouterr().err
+
+
 def test_what_is_not_there(service: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["stat", "--service", service, "swarm.*"]) == Exit.USAGE
     assert "no counter is like swarm.*" in capsys.readouterr().err
