@@ -28,7 +28,7 @@ from ndpstack._rpc_wire import (
 from ndpstack.errors import Refused, Reset, Unreachable, make_error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from ndpstack._socket import Address
     from ndpstack._stack import Stack
@@ -94,7 +94,9 @@ class Client:
         head, _ = await self._ask(name, args, kwargs, ONE_WAY, None)
         self._value(head)
 
-    async def stream(self, name: str, *args: object, **kwargs: object) -> AsyncIterator[object]:
+    async def stream(
+        self, name: str, *args: object, **kwargs: object
+    ) -> AsyncGenerator[object, None]:
         """Calls a method that streams; its values come as they are made, no faster than read.
 
         Raises:
@@ -194,7 +196,7 @@ class Stub:
 
     def _bind(
         self, name: str, function: Callable[..., object]
-    ) -> Callable[..., Awaitable[object] | AsyncIterator[object]]:
+    ) -> Callable[..., Awaitable[object] | AsyncGenerator[object, None]]:
         if inspect.isasyncgenfunction(function):
             return partial(self._client.stream, name)
         signature = inspect.signature(function)

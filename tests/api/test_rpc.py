@@ -237,7 +237,7 @@ def test_a_stream_that_is_left_ends_at_the_server(kind: str, pair: Pair) -> None
     async def body(client: Client) -> None:
         stream = client.stream("forever")
         assert await anext(stream) == 0
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         await until(lambda: ended == [1])
 
     with_client(kind, pair, service, body)
