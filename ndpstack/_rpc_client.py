@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import errno
 import inspect
@@ -17,6 +19,7 @@ from ndpstack._rpc_wire import (
     ERROR,
     LATE,
     ONE_WAY,
+    PART,
     STREAM,
     Codec,
     MsgpackCodec,
@@ -25,7 +28,7 @@ from ndpstack._rpc_wire import (
     pack_request,
     unpack_reply,
 )
-from ndpstack.errors import Refused, Reset, Unreachable, make_error
+from ndpstack.errors import NdpError, Refused, Reset, Unreachable, make_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -37,6 +40,9 @@ T = TypeVar("T")
 
 SET_ASIDE_S: Final = 1.0
 """A server that refused is not asked again for so long, as long as there are others."""
+
+CLOSE_S: Final = 1.0
+"""A server is given so long to take the end of a stream that was left; it ends idle ones itself."""
 
 
 @dataclasses.dataclass
@@ -66,6 +72,9 @@ class Client:
         self._socket = aio.HomaSocket(stack)
         self._servers = [_Server(address) for address in servers]
         self._codec = codec or MsgpackCodec()
+        self._streams: dict[int, _Server] = {}
+        """Cursors of those that have not ended."""
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def call(
         self,
@@ -103,17 +112,32 @@ class Client:
             RemoteError: The method raised, before or between values.
         """
         head, server = await self._ask(name, args, kwargs, STREAM, None)
+        cursor = head.cursor
+        if head.status == PART:
+            self._streams[cursor] = server
         try:
             while head.status != END:
                 yield self._value(head)
-                head = await self._next(NEXT, head.cursor, server)
+                request = pack_request(NEXT, STREAM, cursor, b"")
+                head = unpack_reply(await self._socket.request(server.address, request))
         finally:
-            if head.status not in (END, ERROR):
-                await self._next(CLOSE, head.cursor, server)
+            if head.status == PART:
+                self._leave(cursor)
+            else:
+                self._streams.pop(cursor, None)
 
-    async def _next(self, what: str, cursor: int, server: _Server) -> ReplyHead:
-        request = pack_request(what, STREAM, cursor, b"")
-        return unpack_reply(await self._socket.request(server.address, request))
+    def _leave(self, cursor: int) -> None:
+        """Has the server end a stream; whoever left it neither waits nor learns how that went."""
+        server = self._streams.pop(cursor, None)
+        if server is not None and not self._socket.closed:
+            task = asyncio.create_task(self._close_stream(cursor, server))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _close_stream(self, cursor: int, server: _Server) -> None:
+        request = pack_request(CLOSE, STREAM, cursor, b"")
+        with contextlib.suppress(NdpError):
+            await self._socket.request(server.address, request, timeout=CLOSE_S)
 
     async def _ask(
         self,
@@ -175,13 +199,26 @@ class Client:
 
     def close(self) -> None:
         """Closes the client; calls under way get Closed. Idempotent."""
+        for task in self._closing:
+            task.cancel()
         self._socket.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *error: object) -> None:
-        self.close()
+    async def __aexit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if kind is None or issubclass(kind, Exception):
+                await self._leave_all()
+        finally:
+            self.close()
+
+    async def _leave_all(self) -> None:
+        """Has servers end the streams that are open, for CLOSE_S at most."""
+        for cursor in list(self._streams):
+            self._leave(cursor)
+        if self._closing:
+            await asyncio.wait(self._closing)
 
 
 class Stub:

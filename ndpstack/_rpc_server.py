@@ -398,8 +398,8 @@ class Service:
         cursor = head.left_ns
         try:
             if head.method == CLOSE:
-                await self._close_streams([cursor])
                 await rpc.reply(pack_reply(END, b""))
+                await self._close_streams([cursor])
             else:
                 await self._part(rpc, cursor)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Calls by name: values, errors, deadlines, cancellation, spreading, streams, metrics."""
+"""Calls by name: values, errors, deadlines, cancellation, spreading, metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 from called import PORT, Pair, by_loop, until, with_client
@@ -15,9 +14,6 @@ from loops import run
 from ndpstack import aio, errors
 from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @dataclass
@@ -54,13 +50,6 @@ def make_service() -> Service:
     @service.method
     async def left() -> float | None:
         return deadline()
-
-    @service.method
-    async def count(to: int, fail_at: int = -1) -> AsyncIterator[bytes]:
-        for i in range(to):
-            if i == fail_at:
-                raise RuntimeError("half way")
-            yield bytes([i]) * 50_000
 
     return service
 
@@ -190,55 +179,6 @@ def test_one_way_calls_run_without_being_waited_for(kind: str, pair: Pair) -> No
         assert not ran.is_set()
         go.set()
         await ran.wait()
-
-    with_client(kind, pair, service, body)
-
-
-@by_loop
-def test_a_large_reply_comes_in_parts(kind: str, pair: Pair) -> None:
-    async def body(client: Client) -> None:
-        parts = [part async for part in client.stream("count", 100)]
-        assert parts == [bytes([i]) * 50_000 for i in range(100)]
-        stream = client.stream("count", 10, fail_at=3)
-        assert [await anext(stream) for _ in range(3)] == parts[:3]
-        with pytest.raises(RemoteError, match="RuntimeError: half way"):
-            await anext(stream)
-        assert [part async for part in client.stream("count", 0)] == []
-
-    with_client(kind, pair, make_service(), body)
-
-
-@by_loop
-def test_values_and_streams_are_not_taken_for_each_other(kind: str, pair: Pair) -> None:
-    """Neither a stream of one value and an error, nor a stream that is open and nobody reads."""
-
-    async def body(client: Client) -> None:
-        with pytest.raises(RemoteError, match="add is no stream"):
-            await anext(client.stream("add", 1))
-        with pytest.raises(RemoteError, match="count streams"):
-            await client.call("count", 3)
-
-    with_client(kind, pair, make_service(), body)
-
-
-@by_loop
-def test_a_stream_that_is_left_ends_at_the_server(kind: str, pair: Pair) -> None:
-    service = Service("test")
-    ended: list[int] = []
-
-    @service.method
-    async def forever() -> AsyncIterator[int]:
-        try:
-            for i in range(1_000_000):
-                yield i
-        finally:
-            ended.append(1)
-
-    async def body(client: Client) -> None:
-        stream = client.stream("forever")
-        assert await anext(stream) == 0
-        await stream.aclose()
-        await until(lambda: ended == [1])
 
     with_client(kind, pair, service, body)
 
