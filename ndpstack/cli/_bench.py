@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.bench._kinds import INCAST_SUMMARY, KINDS
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._extra import need
 from ndpstack.cli._progress import Line
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from ndpstack.bench import Bed, Match, Standing
@@ -27,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
     for name, kind in KINDS.items():
         sub = kinds.add_parser(name, help=kind.summary, description=f"{kind.summary}.")
-        sub.add_argument("--json", action="store_true", default=False, help="print JSON")
+        sub.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
+        )
         sub.add_argument(
             "--against",
             metavar="PEERS",
@@ -44,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
         sub.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
     incast = kinds.add_parser("incast", help=INCAST_SUMMARY, description=f"{INCAST_SUMMARY}.")
-    incast.add_argument("--json", action="store_true", default=False, help="print JSON")
+    incast.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     incast.add_argument("--against", choices=["tcp"], default="tcp", help="the kernel's TCP")
     incast.add_argument("--rounds", type=int, default=3, help="by default 3")
 
@@ -128,9 +131,7 @@ def _played(match: Match, bed: Bed) -> list[Standing]:
 
 def _plot(path: Path, match: Match, standings: Sequence[Standing]) -> None:
     from ndpstack.bench._plot import write_plot
-    from ndpstack.cli._run import check_numpy
 
-    check_numpy()
     kind = KINDS[match.kind]
     title = f"{kind.summary}: {match.request_bytes:,} B"
     try:
@@ -164,12 +165,11 @@ def _print(match: Match, standings: Sequence[Standing]) -> None:
 
 
 def _incast(arguments: argparse.Namespace) -> int:
+    need("the simulator, whose scenario this is,", "sim", "numpy")
     from ndpstack.bench import degraded, environment
     from ndpstack.bench._incast import beside_incast, incast_document, incast_table
-    from ndpstack.cli._run import check_numpy
     from ndpstack.testbed import interruptible, why_unavailable
 
-    check_numpy()
     reason = why_unavailable()
     if reason:
         raise UserError(reason)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
-from ndpstack.cli._run import check_numpy
+from ndpstack.cli._extra import need
 
 if TYPE_CHECKING:
     import argparse
@@ -40,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the demo, prints its tables and writes its page."""
-    check_numpy()
-    if find_spec("rich") is None:
-        raise UserError("the demo needs rich; install it with: pip install 'ndpstack[sim,cli]'")
+    need("the demo", "sim,cli", "numpy", "rich")
     from rich.console import Console
 
     from ndpstack.demo import Demo, demo_tables, machine_of, what_is_lost, what_is_wrong, write_page
@@ -68,6 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print(
             json.dumps(
                 {
+                    "schema_version": 1,
                     "on": world,
                     "machine": machine_of(done),
                     "seconds": seconds,

@@ -69,7 +69,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument("--log", choices=("debug", "info", "warning", "error"), default="info")
     run.add_argument("--json-log", action="store_true", help="log one JSON object a line")
     status = verbs.add_parser("status", help="what a running host service does")
-    status.add_argument("--json", action="store_true", help="print one JSON document")
+    status.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document"
+    )
     for verb in (run, status):
         verb.add_argument(
             "--service", metavar="NAME", default="host",

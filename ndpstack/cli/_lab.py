@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
-from ndpstack.cli._run import check_numpy
+from ndpstack.cli._extra import need
 from ndpstack.testbed import (
     Lab,
     TestbedError,
@@ -64,7 +64,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     execute.add_argument("node", help="h0, edge0, ...; see `ndpstack lab status`")
     execute.add_argument("argv", nargs=argparse.REMAINDER, metavar="COMMAND", help="to run there")
     for sub in (up, down, status):
-        sub.add_argument("--json", action="store_true", default=False, help="print JSON")
+        sub.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
+        )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -79,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _up(arguments: argparse.Namespace) -> int:
-    check_numpy()
+    need("the simulator", "sim", "numpy")
     if arguments.detach:
         return _up_detached(arguments)
     from ndpstack.scenario import load_scenario
@@ -98,7 +100,7 @@ def _up(arguments: argparse.Namespace) -> int:
                 _explain(lab, control)
             lab.announce(control)
             if arguments.json:
-                print(json.dumps(asdict(labs()[lab.lab_id])), flush=True)
+                _print_json(asdict(labs()[lab.lab_id]))
             if fabric is not None:
                 fabric.wait()
             signal.pause()
@@ -161,7 +163,7 @@ def _up_detached(arguments: argparse.Namespace) -> int:
     _wait_until_ready(process, name, log)
     process.returncode = 0  # it is meant to outlive us, and no mistake that wants a warning
     if arguments.json:
-        print(json.dumps(asdict(labs()[name])))
+        _print_json(asdict(labs()[name]))
     else:
         print(log.read_text(), end="")
     return Exit.OK
@@ -183,6 +185,10 @@ def _wait_until_ready(process: subprocess.Popen[bytes], name: str, log: Path) ->
         time.sleep(0.05)
 
 
+def _print_json(document: dict[str, object]) -> None:
+    print(json.dumps({"schema_version": 1, **document}), flush=True)
+
+
 def _require_root() -> None:
     if os.geteuid() != 0:
         raise UserError(ROOT_WANTED)
@@ -201,7 +207,7 @@ def _down(arguments: argparse.Namespace) -> int:
     for name in removed:
         (STATE_DIRECTORY / f"{name}.log").unlink(missing_ok=True)
     if arguments.json:
-        print(json.dumps(removed))
+        _print_json({"removed": removed})
     for name, namespaces in removed.items() if not arguments.json else ():
         print(f"lab {name}: {len(namespaces)} namespaces removed")
     if not removed and not arguments.json:
@@ -214,7 +220,7 @@ def _status(arguments: argparse.Namespace) -> int:
     dead = leftovers()
     if arguments.json:
         states = {name: {**asdict(state), "alive": state.alive} for name, state in known.items()}
-        print(json.dumps({"labs": states, "leftovers": dead}))
+        _print_json({"labs": states, "leftovers": dead})
         return Exit.OK
     columns = tuple(
         map(Column, ("lab", "state", "owner", "scenario", "switchctl --socket", "nodes"))

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-import time
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ndpstack._errors import UserError
-from ndpstack.cli._exit import Exit
+from ndpstack.cli._extra import need
 from ndpstack.cli._numbers import count
-from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
-from ndpstack.reproduce._report import as_dict, draw, markdown, table
 
 if TYPE_CHECKING:
     import argparse
-
-    from ndpstack.reproduce import Experiment
-
-Done = tuple[Outcome, float]
-
-WORKER_DIED = (
-    "a process that ran an experiment was killed; if memory ran out, run fewer at a time (--jobs)"
-)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,103 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="write figures and tables there")
 
 
-def _chosen(arguments: argparse.Namespace) -> list[Experiment]:
-    if arguments.ids and arguments.all:
-        raise UserError("give experiments or --all, not both")
-    if arguments.ids:
-        return list(dict.fromkeys(find(identifier) for identifier in arguments.ids))
-    if arguments.all:
-        return list(EXPERIMENTS.values())
-    if arguments.quick:
-        return [experiment for experiment in EXPERIMENTS.values() if experiment.quick]
-    raise UserError("say which experiments: ids, --quick or --all; --list names them")
-
-
-def _run(identifier: str, effort: Effort) -> Done:
-    outcome = Outcome()
-    before = time.process_time()
-    try:
-        find(identifier).run(effort, outcome)
-    except UserError as error:
-        outcome.error = str(error)
-    return outcome, time.process_time() - before
-
-
-def _run_all(
-    chosen: list[Experiment], effort: Effort, jobs: int, folder: Path | None
-) -> dict[str, Done]:
-    done: dict[str, Done] = {}
-    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
-        futures = {pool.submit(_run, item.id, effort): item for item in chosen}
-        for future in as_completed(futures):
-            item = futures[future]
-            try:
-                done[item.id] = future.result()
-            except BrokenExecutor:
-                raise UserError(WORKER_DIED) from None
-            outcome, seconds = done[item.id]
-            if folder:
-                _write(folder, item, done[item.id])
-            word = outcome.error or ("ok" if outcome.passed else "MISS")
-            print(
-                f"[{len(done)}/{len(chosen)}] {item.id} {item.title}: {word}, {seconds:.0f} CPU s",
-                file=sys.stderr,
-            )
-    return done
-
-
-def _make(folder: Path) -> None:
-    """The folder for what is written, found out before hours of work rather than after."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
-
-
-def _write(folder: Path, experiment: Experiment, done: Done) -> None:
-    """Figures and table of an experiment that has ended, so that a long run can be cut short."""
-    outcome, seconds = done
-    for number, figure in enumerate(outcome.figures):
-        draw(figure, folder / f"{experiment.id}-{number}.svg")
-    (folder / f"{experiment.id}.md").write_text(markdown(experiment, outcome, seconds))
-
-
-def _join(folder: Path, chosen: list[Experiment]) -> None:
-    """The tables of all of them, as on the page of the documentation."""
-    pages = [(folder / f"{experiment.id}.md").read_text() for experiment in chosen]
-    (folder / "reproduction.md").write_text("\n".join(pages))
-
-
-def _list() -> None:
-    for experiment in EXPERIMENTS.values():
-        mark = "quick" if experiment.quick else ""
-        others = f", answers {' and '.join(experiment.also)} too" if experiment.also else ""
-        print(
-            f"{experiment.id}  {experiment.cost_s:6.0f} CPU s  {mark:5}  {experiment.title} "
-            f"({experiment.source}){others}"
-        )
-
-
 def execute(arguments: argparse.Namespace) -> int:
     """Runs what was asked for; fails when a number lies outside its band."""
-    if arguments.list:
-        _list()
-        return Exit.OK
-    chosen = _chosen(arguments)
-    effort = Effort.QUICK if arguments.quick else Effort.FULL
-    if effort is Effort.FULL:
-        cost = sum(experiment.cost_s for experiment in chosen)
-        print(f"about {cost / 60:.0f} CPU minutes on one core", file=sys.stderr)
-    if arguments.out:
-        _make(arguments.out)
-    finished = _run_all(chosen, effort, arguments.jobs, arguments.out)
-    done = {experiment.id: finished[experiment.id] for experiment in chosen}
-    if arguments.out:
-        _join(arguments.out, chosen)
-    results = [(find(identifier), outcome) for identifier, (outcome, _) in done.items()]
-    if arguments.json:
-        entries = [as_dict(result, done[result[0].id][1]) for result in results]
-        print(json.dumps({"schema_version": 1, "experiments": entries}))
-    else:
-        print(table(results))
-    return Exit.OK if all(outcome.passed for _, outcome in results) else Exit.FAILED
+    need("the simulator", "sim", "numpy")
+    from ndpstack.cli._experiments import reproduce
+
+    return reproduce(arguments)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._extra import need
 from ndpstack.cli._progress import Bar
 from ndpstack.scenario import load_scenario, shipped_scenarios
 from ndpstack.toml import format_time
@@ -70,17 +71,9 @@ def overrides(arguments: argparse.Namespace) -> list[str]:
     return items
 
 
-def check_numpy() -> None:
-    """Says what to install where the simulator cannot work."""
-    from importlib.util import find_spec
-
-    if find_spec("numpy") is None:
-        raise UserError("the simulator needs numpy; install it with: pip install 'ndpstack[sim]'")
-
-
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the scenario and says what happened."""
-    check_numpy()
+    need("the simulator", "sim", "numpy")
     from ndpstack.report import document, dumps, write_results
     from ndpstack.sim import summarise
     from ndpstack.testbed import interruptible

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from ndpstack import sweep
 from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._extra import need
 from ndpstack.cli._numbers import count
-from ndpstack.cli._run import check_numpy
 
 if TYPE_CHECKING:
     import argparse
@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs what is missing and shows all."""
-    check_numpy()
+    need("the simulator", "sim", "numpy")
     from ndpstack.report import dumps
 
     vary = [sweep.Vary.parse(text) for text in arguments.vary]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -13,10 +14,11 @@ from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.cli import main
 from ndpstack.cli._exit import MEANINGS, Exit
-from ndpstack.cli._main import COMMANDS, Command
+from ndpstack.cli._main import COMMANDS, Command, full_parser
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -72,6 +74,74 @@ def test_help_imports_nothing_heavy() -> None:
 def test_no_command_prints_help_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == Exit.USAGE
     assert "commands:" in capsys.readouterr().err
+
+
+PLAIN = """
+import sys
+missing = ("numpy", "matplotlib", "rich", "scapy", "uvloop", "zmq", "grpc", "prometheus_client")
+sys.modules.update(dict.fromkeys(missing))
+from ndpstack.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command where no extra is installed."""
+
+
+def plain(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PLAIN, *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run homa-w4",
+        "sweep homa-w4 --vary seed=1 --out {here}",
+        "reproduce --list",
+        "reproduce --quick",
+        "bench incast",
+        "lab up homa-w4",
+        "demo",
+    ],
+)
+def test_what_an_extra_brings_is_named_where_it_is_not(words: str, tmp_path: Path) -> None:
+    done = plain(*words.format(here=tmp_path).split())
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    assert re.fullmatch(r"ndpstack: .* needs \w+; install it with: pip .*'\n", done.stderr)
+
+
+def test_completion_knows_all_commands_without_the_extras_of_some() -> None:
+    done = plain("completion", "bash")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+def needed(parser: argparse.ArgumentParser) -> list[str]:
+    """Words that it cannot do without."""
+    return [
+        "x" if action.type is None else "1"
+        for action in parser._get_positional_actions()
+        if action.nargs in (None, "+")
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_meant_wherever_the_help_offers_it(command: str) -> None:
+    parser = full_parser()
+    inner = subparsers(subparsers(parser)[command])
+    for verb, sub in inner.items():
+        words = [command, "--json", verb, *needed(sub)]
+        assert parser.parse_args(words).json, words
+        if "--json" in sub._option_string_actions:
+            words = [command, verb, "--json", *needed(sub)]
+            assert parser.parse_args(words).json, words
+        assert not parser.parse_args([command, verb, *needed(sub)]).json
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Its commands, or none."""
+    found = (action.choices for action in parser._get_positional_actions())
+    return next((choices for choices in found if isinstance(choices, dict)), {})
 
 
 @pytest.mark.usefixtures("fake")

@@ -39,6 +39,7 @@ def test_without_privilege_it_runs_over_memory(
 ) -> None:
     assert main(["demo", "--short", "--on", "memory", "--json", "--out", str(tmp_path)]) == Exit.OK
     document = json.loads(capsys.readouterr().out)
+    assert document["schema_version"] == 1
     assert document["on"] == "memory"
     incast, requests = document["tables"].values()
     assert [row["reply [KB]"] for row in incast] == [10, 30, 100, 300, 1000]

@@ -68,6 +68,7 @@ def test_hosts_of_a_lab_reach_each_other_through_its_switches(
     assert f"ndpstack lab down {name}" in capfd.readouterr().err
     assert main(["lab", "status", "--json"]) == Exit.OK
     status = json.loads(capfd.readouterr().out)
+    assert status["schema_version"] == 1
     assert status["labs"][name]["alive"]
     state = labs()[name]
     assert main(["lab", "down", name]) == Exit.OK
