@@ -7,8 +7,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from ndpstack._errors import UserError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -60,15 +58,10 @@ class Kind:
         """Names of those that take part, and what is to be said of those that cannot.
 
         Args:
-            against: Peers that were asked for; None: all that are installed.
+            against: Peers of this kind that were asked for; None: all that are installed.
 
-        Raises:
-            UserError: One of them does not take part in this kind.
         """
         wanted = list(self.peers) if against is None else list(against)
-        for name in wanted:
-            if name not in self.peers:
-                raise UserError(f"--against {name}: there are {', '.join(self.peers)}")
         missing = [name for name in wanted if self.peers[name].missing]
         notes = [
             f"{name} is left out: pip install {self.peers[name].needs}, or 'ndpstack[bench]'"
@@ -78,6 +71,15 @@ class Kind:
 
 
 INCAST_SUMMARY: Final = "Requests of 100 B beside 32 senders of 100 KB to the same host"
+INCAST_PEERS: Final = ("tcp",)
+_IS_TCP: Final = "its messages are streams of the kernel's TCP, which tcp is"
+NOT_BESIDE_INCAST: Final = {
+    "udp": "nothing sends again what the switch drops, and most of an incast is dropped",
+    "uvloop": _IS_TCP,
+    "zmq": _IS_TCP,
+    "grpc": _IS_TCP,
+}
+"""Peers of other kinds, and why they are no peers there."""
 
 _GRPC = Entry("gRPC, grpc.aio", "_grpc:Awaited", "grpcio", "grpc")
 _ZMQ = Entry("pyzmq, REQ and REP", "_zmq:Blocking", "pyzmq", "zmq")

@@ -32,7 +32,7 @@ class Figures:
         rate = len(sample.latencies_us) / sample.seconds
         return Figures(
             median(sample.latencies_us),
-            quantiles(sample.latencies_us, n=100)[-1],
+            quantiles(sample.latencies_us, n=100, method="inclusive")[-1],
             rate,
             rate * request_bytes * 8 / 1e9,
         )

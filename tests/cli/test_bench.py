@@ -12,7 +12,10 @@ from timed import check_time
 
 from ndpstack.bench import KINDS, Kind, processor
 from ndpstack.bench._incast import Waits, beside_incast, incast_document, incast_table
-from ndpstack.bench._kinds import Entry
+from ndpstack.bench._kinds import INCAST_PEERS, NOT_BESIDE_INCAST, Entry
+from ndpstack.bench._plot import incast_bars, write_plot
+from ndpstack.bench._rounds import Figures
+from ndpstack.bench._turn import Sample
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.testbed import why_unavailable
@@ -31,6 +34,7 @@ def bench(capfd: pytest.CaptureFixture[str], *words: str, code: int = Exit.OK) -
     argv = ["bench", *words, "--on", "memory", "--rounds", "1", "--json"]
     assert main(argv) == code
     document = json.loads(capfd.readouterr().out)
+    assert document["schema_version"] == 1
     assert document["environment"]["link"] == "ours: shared memory; the others: loopback"
     assert any("not the same link" in text for text in document["degraded"])
     return cast("Rows", document["contestants"])
@@ -92,26 +96,72 @@ def test_the_table_says_what_it_was_measured_on(
     text = capfd.readouterr().out
     for part in ("machine:", "kernel:", "profile:   adaptive", "64 B there, 64 B back", "p50 [us]"):
         assert part in text
-    assert "our ports: memory" in text
+    assert text.index("our ports: memory") < text.index("64 B there")
     assert "UDP, blocking" in plot.read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["latency", "--against", "carrier-pigeon"], "there are udp, tcp, uvloop, zmq, grpc"),
         (["latency", "--outstanding", "8"], "ndpstack bench rpc"),
         (["rpc", "--count", "1"], "--count 1: from 2"),
         (["throughput", "--size", "0"], "--size 0: from 1"),
         (["latency", "--on", "memory", "--mtu", "9000"], "leave out --on memory"),
         (["rpc", "--rounds", "0"], "--rounds 0: at least 1"),
-        (["latency", "--on", "memory", "--count", "2", "--rounds", "1", "--against", "udp",
-          "--plot", "x.nothing"], "--plot x.nothing"),
+        (["latency", "--plot", "x.nothing"], "--plot x.nothing: its name has to end in .svg"),
+        (["incast", "--plot", "nowhere/x.svg"], "--plot nowhere/x.svg: there is no folder nowhere"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(capfd: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    """Before anything is measured."""
     assert main(["bench", *words]) == Exit.USAGE
-    assert said in capfd.readouterr().err
+    text = capfd.readouterr()
+    assert said in text.err
+    assert "p50" not in text.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("latency", "carrier-pigeon", "'carrier-pigeon': there are udp, tcp, uvloop, zmq, grpc"),
+        ("throughput", "udp", "'udp': there are tcp, uvloop, zmq, grpc"),
+        ("incast", "carrier-pigeon", "'carrier-pigeon': there are tcp"),
+        *(("incast", name, f"{name} cannot be measured here: ") for name in NOT_BESIDE_INCAST),
+    ],
+)
+def test_who_is_no_peer_is_named(
+    capsys: pytest.CaptureFixture[str], kind: str, name: str, said: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["bench", kind, "--against", f"tcp,{name}"])
+    assert caught.value.code == Exit.USAGE
+    assert f"argument --against: {said}" in capsys.readouterr().err
+
+
+def test_every_peer_is_measured_beside_an_incast_or_has_a_reason() -> None:
+    every = {name for kind in KINDS.values() for name in kind.peers}
+    assert every == {*INCAST_PEERS, *NOT_BESIDE_INCAST}
+
+
+def test_a_peer_that_is_named_twice_takes_part_once(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = bench(capfd, "latency", "--count", "2", "--against", "udp,udp")
+    assert [len(cast("list[object]", row["rounds"])) for row in rows.values()] == [1] * 4
+
+
+def test_no_tail_is_longer_than_the_longest() -> None:
+    figures = Figures.of(Sample(1.0, [*map(float, range(1, 10)), 100.0]), 64)
+    assert 9 < figures.p99_us <= 100
+
+
+def test_a_measurement_outlives_a_plot_that_cannot_be_written(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["latency", "--on", "memory", "--rounds", "1", "--count", "2", "--against", "udp"]
+    (tmp_path / "x.svg").mkdir()
+    assert main(["bench", *words, "--plot", str(tmp_path / "x.svg")]) == Exit.USAGE
+    text = capfd.readouterr()
+    assert "UDP, blocking" in text.out
+    assert "Is a directory" in text.err
 
 
 def test_a_peer_that_is_not_installed_is_left_out_with_the_command() -> None:
@@ -136,6 +186,15 @@ def test_waits_without_an_answer_are_counted() -> None:
     rows = cast("list[dict[str, object]]", incast_document([waits, lost])["contestants"])
     assert rows[1]["p99_ms"] is None
     assert "unanswered" in incast_table([waits, lost])
+
+
+def test_waits_are_drawn(tmp_path: Path) -> None:
+    waits = Waits.of("Homa", np.array([1.0, 2.0, 3.0]))
+    lost = Waits.of("kernel TCP", np.array([np.nan]))
+    bars = incast_bars([waits, lost])
+    assert [(bar.title, bar.value, bar.is_ours) for bar in bars] == [("Homa", 2.0, True)]
+    write_plot(tmp_path / "x.svg", "waits", "ms", bars)
+    assert "Homa" in (tmp_path / "x.svg").read_text()
 
 
 NAMESPACES = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))

@@ -100,6 +100,7 @@ def plain(*words: str) -> subprocess.CompletedProcess[str]:
         "reproduce --list",
         "reproduce --quick",
         "bench incast",
+        "bench latency --plot x.svg",
         "lab up homa-w4",
         "demo",
     ],
