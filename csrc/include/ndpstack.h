@@ -28,6 +28,9 @@
  *   counts against the application's credit until then.
  *
  * - Events carry their protocol (enum nd_protocol) in the field of that name.
+ * - Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds; 0 and ND_NEVER are none.
+ *
+ * docs/how-to/c.md has examples for both protocols, and how to build against the library.
  *
  * A handle has two sides that may be used by one thread each at a time: buffers and commands
  * (nd_stack_buffer, nd_stack_buffer_free, nd_stack_submit), and events (nd_stack_events,
@@ -156,7 +159,11 @@ struct nd_stack_config {
 
 struct nd_stack;
 
-/* Starts a core in this process. NULL on failure: error names cause and remedy. */
+/*
+ * Starts a core in this process. NULL on failure: error names cause and remedy. What config points
+ * to is copied. On an interface nobody finds the MAC addresses of peers, unless this process does
+ * (nd_stack_resolver()); the host service of nd_stack_attach() does it for its applications.
+ */
 struct nd_stack *nd_stack_open(const struct nd_stack_config *config, struct nd_error *error);
 
 /* A second application handle on the core that this process runs. */

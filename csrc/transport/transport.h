@@ -17,6 +17,9 @@
  * 5. An endpoint changes in calls only. So what transmit(), events() and deadline() have said
  *    holds until the next submit(), receive(), on_deadline() or event taken, but that packets may
  *    become ready when deadline() is reached; a driver need not ask again before.
+ *
+ * Applications need the commands and events of this file and not its table. A command's deadline is
+ * an absolute time of the driver's clock, which in a stack of ndpstack.h is CLOCK_MONOTONIC.
  */
 #ifndef ND_TRANSPORT_TRANSPORT_H
 #define ND_TRANSPORT_TRANSPORT_H
@@ -55,7 +58,8 @@ enum nd_command_kind {
 
 struct nd_command {
 	uint8_t kind;           /* enum nd_command_kind */
-	uint8_t priority;       /* 0..7; higher is served first, 0 is the default */
+	uint8_t priority;       /* CONNECT: 0..7 of the connection; higher is served first, 0 is
+				 * the default. Homa chooses by what is left of a message. */
 	uint16_t app;           /* application that asks; events go to it */
 	uint32_t peer;          /* address handle */
 	uint16_t port;          /* NDP service or Homa port of the peer; LISTEN: our own */
@@ -64,7 +68,8 @@ struct nd_command {
 	uint64_t id;            /* in or out: connection or RPC */
 	uint64_t message;       /* in or out: message number within the connection; see LISTEN */
 	uint64_t cookie;        /* caller's; comes back in every event about this id */
-	nd_ns deadline;         /* give up at this time (event FAILED, -ETIMEDOUT), or ND_NEVER */
+	nd_ns deadline;         /* REQUEST, REPLY, SEND, CLOSE: give up at this time (FAILED or
+				 * CLOSED, -ETIMEDOUT); 0 or ND_NEVER: none */
 	const uint8_t *payload; /* valid until the message's last event; NULL: lengths only */
 };
 

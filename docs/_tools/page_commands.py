@@ -21,8 +21,10 @@ OURS = ("ndpstack", "switchd", "switchctl", "make")
 """Programs whose commands a test parses."""
 
 OTHERS = (
+    "cc",
     "dask",
     "grep",
+    "meson",
     "mkdir",
     "ninja",
     "pip",

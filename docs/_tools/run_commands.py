@@ -51,6 +51,7 @@ NOT_RUN = {
 
 IN_TREE = {
     "README.md",
+    "docs/how-to/c.md",
     "docs/how-to/demo.md",
     "docs/how-to/swarm.md",
     "docs/internals/field-reports.md",

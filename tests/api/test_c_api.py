@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 STRICT = ["-std=c11", "-pedantic", *WARNINGS]
+EXAMPLES = sorted((ROOT / "examples").glob("*.c"))
 IN_TREE = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
 
 NAMES = """#include <ndpstack.h>
@@ -74,11 +75,20 @@ def flags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.mark.timeout(400)
-def test_an_example_builds_against_the_installed_library(flags: list[str], tmp_path: Path) -> None:
-    """A stranger's build: strict C11 with what pkg-config says."""
-    program = tmp_path / "echo"
-    run("cc", *STRICT, ROOT / "examples" / "echo.c", *flags, "-o", program)
-    assert run(program) == "hello\n"
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_build_against_the_installed_library(
+    path: Path, flags: list[str], tmp_path: Path
+) -> None:
+    """A stranger's build: strict C11 with what pkg-config says; they print what the page says."""
+    program = tmp_path / path.stem
+    run("cc", *STRICT, path, *flags, "-o", program)
+    shown = re.search(
+        rf"examples/{path.name}\n:language: c\n:start-at: (.*)\n```\n\n```text\n((?:[^`].*\n)+)```",
+        (ROOT / "docs" / "how-to" / "c.md").read_text(),
+    )
+    assert shown is not None
+    assert f"\n{shown[1]}" in path.read_text()
+    assert run(program) == shown[2]
 
 
 @pytest.mark.timeout(400)
