@@ -13,11 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from ndpstack import aio
-from ndpstack._rpc_server import CLOSE, NEXT, plain
 from ndpstack._rpc_wire import (
+    CLOSE,
     END,
     ERROR,
     LATE,
+    NEXT,
     ONE_WAY,
     PART,
     STREAM,
@@ -26,6 +27,7 @@ from ndpstack._rpc_wire import (
     RemoteError,
     ReplyHead,
     pack_request,
+    plain,
     unpack_reply,
 )
 from ndpstack.errors import NdpError, Refused, Reset, Unreachable, make_error
@@ -49,11 +51,12 @@ CLOSE_S: Final = 1.0
 class _Server:
     address: Address
     outstanding: int = 0
+    """Calls under way and streams that are open."""
     aside_until: float = 0.0
 
 
 class Client:
-    """Calls methods of a service, on the server that has the fewest calls of ours under way.
+    """Calls methods of a service, on the server with the fewest calls and streams of ours.
 
     A server that refuses is set aside for a second and the call goes to another one: it has not
     run there. A call that may have run is never repeated.
@@ -115,6 +118,7 @@ class Client:
         cursor = head.cursor
         if head.status == PART:
             self._streams[cursor] = server
+            server.outstanding += 1
         try:
             while head.status != END:
                 yield self._value(head)
@@ -124,11 +128,18 @@ class Client:
             if head.status == PART:
                 self._leave(cursor)
             else:
-                self._streams.pop(cursor, None)
+                self._forget(cursor)
+
+    def _forget(self, cursor: int) -> _Server | None:
+        """The server of a stream that is no more, if that is news."""
+        server = self._streams.pop(cursor, None)
+        if server is not None:
+            server.outstanding -= 1
+        return server
 
     def _leave(self, cursor: int) -> None:
         """Has the server end a stream; whoever left it neither waits nor learns how that went."""
-        server = self._streams.pop(cursor, None)
+        server = self._forget(cursor)
         if server is not None and not self._socket.closed:
             task = asyncio.create_task(self._close_stream(cursor, server))
             self._closing.add(task)

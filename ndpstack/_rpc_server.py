@@ -1,4 +1,4 @@
-"""Services: methods by name, their tasks, deadlines, errors, streams and metrics."""
+"""Services: methods by name, their tasks, deadlines and errors."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import contextlib
 import contextvars
 import inspect
 import logging
-import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from ndpstack import aio
+from ndpstack._rpc_metrics import Metrics, count_end
+from ndpstack._rpc_streams import Streams
 from ndpstack._rpc_wire import (
+    CLOSE,
     END,
     ERROR,
     LATE,
+    NEXT,
     ONE_WAY,
-    PART,
     STREAM,
     VALUE,
     Codec,
     MsgpackCodec,
     RequestHead,
     pack_reply,
+    plain,
     unpack_request,
 )
 from ndpstack.errors import MessageTooLong, NdpError
@@ -39,15 +42,6 @@ logger = logging.getLogger(__name__)
 CONCURRENCY_MAX: Final = 1024
 """Calls that a service works on at once; others wait in the core, which stops their senders."""
 
-STREAMS_MAX: Final = 1024
-"""Streams that clients have begun and not finished."""
-
-STREAM_IDLE_S: Final = 30.0
-"""A stream that nobody reads for so long is closed."""
-
-NEXT: Final = "\0next"
-CLOSE: Final = "\0close"
-
 Handler = Callable[..., object]
 F = TypeVar("F", bound=Handler)
 
@@ -58,28 +52,6 @@ def deadline() -> float | None:
     """Seconds that the caller of the method that runs still waits, or None."""
     until = _deadline.get()
     return None if until is None else max(0.0, until - time.monotonic())
-
-
-@dataclass
-class Metrics:
-    """What a method has done since the service began."""
-
-    calls: int = 0
-    """Calls that ended, of whatever sort."""
-    errors: int = 0
-    """Calls that raised."""
-    cancelled: int = 0
-    """Calls whose client gave up, or whose deadline passed."""
-    active: int = 0
-    """Calls that run now."""
-    seconds: float = 0.0
-    """Time that all calls took together."""
-    seconds_max: float = 0.0
-    """Time that the longest call took."""
-    request_bytes: int = 0
-    """Bytes of all requests."""
-    reply_bytes: int = 0
-    """Bytes of all replies."""
 
 
 @dataclass(frozen=True)
@@ -156,23 +128,6 @@ def _text_of(error: Exception) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-@dataclass
-class _Stream:
-    values: AsyncIterator[object]
-    used_at: float
-
-
-PLAIN: Final = frozenset({int, float, bool, str, bytes, list, tuple, dict, type(None)})
-"""Types of values that are quickly told to be no dataclasses."""
-
-
-def plain(value: object) -> object:
-    """A value as codecs know it: dataclasses become dictionaries."""
-    if type(value) in PLAIN:
-        return value
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-
-
 class Service:
     """Methods that clients call by name.
 
@@ -192,7 +147,6 @@ class Service:
         self.metrics: Final[dict[str, Metrics]] = {}
         self._codec = codec or MsgpackCodec()
         self._methods: dict[str, _Method] = {}
-        self._streams: dict[int, _Stream] = {}
         self._concurrency_max = concurrency_max
 
     # ---- methods ----
@@ -255,15 +209,16 @@ class Service:
         """
         async with aio.HomaSocket(stack) as socket:
             await socket.bind(port)
-            reaping = asyncio.create_task(self._reap())
+            streams = Streams(self.name, self._codec)
+            reaping = asyncio.create_task(streams.reap())
             try:
-                async with _ends_with(asyncio.create_task(self._accept(socket))):
+                async with _ends_with(asyncio.create_task(self._accept(socket, streams))):
                     yield
             finally:
                 reaping.cancel()
-                await self._close_streams(list(self._streams))
+                await streams.leave_all()
 
-    async def _accept(self, socket: aio.HomaSocket) -> None:
+    async def _accept(self, socket: aio.HomaSocket, streams: Streams) -> None:
         """Answers calls, each in a task of its own, which end with this one."""
         room = asyncio.Semaphore(self._concurrency_max)
         running: set[asyncio.Task[None]] = set()
@@ -276,7 +231,7 @@ class Service:
             while True:
                 await room.acquire()
                 rpc = await socket.recv()
-                task = asyncio.create_task(self._answer(rpc))
+                task = asyncio.create_task(self._answer(rpc, streams))
                 running.add(task)
                 task.add_done_callback(done)
                 del rpc
@@ -286,7 +241,7 @@ class Service:
             if running:
                 await asyncio.wait(running)
 
-    async def _answer(self, rpc: aio.Rpc) -> None:
+    async def _answer(self, rpc: aio.Rpc, streams: Streams) -> None:
         """One call from its request to its reply, whatever happens. Cancelled with its client."""
         task = asyncio.current_task()
         assert task is not None
@@ -294,7 +249,7 @@ class Service:
         rpc.add_waiter(give_up)
         try:
             if not rpc.cancelled:
-                await self._dispatch(rpc)
+                await self._dispatch(rpc, streams)
         except NdpError as error:
             logger.debug("%s: reply not sent: %s", self.name, error)
         except Exception:
@@ -303,18 +258,21 @@ class Service:
             rpc.remove_waiter(give_up)
             rpc.cancel()
 
-    async def _dispatch(self, rpc: aio.Rpc) -> None:
+    async def _dispatch(self, rpc: aio.Rpc, streams: Streams) -> None:
         try:
             head = unpack_request(rpc.data)
         except ValueError as error:
             await self._fail(rpc, error)
             return
-        if head.method in (NEXT, CLOSE):
-            await self._continue(rpc, head)
-        elif head.method not in self._methods:
-            await self._fail(rpc, LookupError(f"service {self.name} has no method {head.method}"))
+        method = self._methods.get(head.method)
+        if method is None:
+            await self._go_on(rpc, head, streams)
+        elif method.streams:
+            await self._begin_stream(rpc, head, method, streams)
         else:
-            await self._measured(rpc, head, self._methods[head.method])
+            await self._measured(rpc, head, method)
+
+    # ---- values ----
 
     async def _measured(self, rpc: aio.Rpc, head: RequestHead, method: _Method) -> None:
         metrics = self.metrics[head.method]
@@ -329,28 +287,20 @@ class Service:
             metrics.cancelled += 1
             raise
         except Exception as error:
-            metrics.errors += 1
-            metrics.cancelled += isinstance(error, _LateError)
+            late = isinstance(error, _LateError)
+            metrics.cancelled += late
+            metrics.errors += not late
             await self._fail(rpc, error)
         finally:
-            seconds = time.perf_counter() - begin
-            metrics.active -= 1
-            metrics.calls += 1
-            metrics.seconds += seconds
-            metrics.seconds_max = max(metrics.seconds_max, seconds)
+            count_end(metrics, time.perf_counter() - begin)
 
     async def _run(self, rpc: aio.Rpc, head: RequestHead, method: _Method) -> int:
         """Runs the method and replies; returns the reply's length."""
-        if method.streams != bool(head.flags & STREAM):
-            way = "streams: read it with stream()" if method.streams else "is no stream: call() it"
-            raise TypeError(f"{head.method} {way}")
+        if head.flags & STREAM:
+            raise TypeError(f"{head.method} is no stream: call() it")
         args, kwargs = self._arguments(head)
         left = head.left_ns / 1e9 or None
         _deadline.set(None if left is None else time.monotonic() + left)
-        if method.streams:
-            values = method.call(*args, **kwargs)
-            assert isinstance(values, AsyncIterator)
-            return await self._begin_stream(rpc, values)
         value = await _within(left, self._value(method, args, kwargs))
         if head.flags & ONE_WAY:
             return 0
@@ -387,57 +337,35 @@ class Service:
 
     # ---- streams ----
 
-    async def _begin_stream(self, rpc: aio.Rpc, values: AsyncIterator[object]) -> int:
-        if len(self._streams) >= STREAMS_MAX:
-            raise RuntimeError(f"service {self.name} has {STREAMS_MAX} streams open, the limit")
-        cursor = secrets.randbits(63)  # Nobody but the client that began it can guess it.
-        self._streams[cursor] = _Stream(values, time.monotonic())
-        return await self._part(rpc, cursor)
+    async def _begin_stream(
+        self, rpc: aio.Rpc, head: RequestHead, method: _Method, streams: Streams
+    ) -> None:
+        def call() -> AsyncGenerator[object, None]:
+            if not head.flags & STREAM:
+                raise TypeError(f"{head.method} streams: read it with stream()")
+            args, kwargs = self._arguments(head)
+            values = method.call(*args, **kwargs)
+            assert isinstance(values, AsyncGenerator)
+            return values
 
-    async def _continue(self, rpc: aio.Rpc, head: RequestHead) -> None:
+        try:
+            await streams.begin(rpc, self.metrics[head.method], call)
+        except Exception as error:
+            await self._fail(rpc, error)
+
+    async def _go_on(self, rpc: aio.Rpc, head: RequestHead, streams: Streams) -> None:
+        """What is no method's name: what becomes of a stream."""
         cursor = head.left_ns
         try:
             if head.method == CLOSE:
                 await rpc.reply(pack_reply(END, b""))
-                await self._close_streams([cursor])
+                await streams.leave(cursor)
+            elif head.method == NEXT:
+                await streams.go_on(rpc, cursor)
             else:
-                await self._part(rpc, cursor)
+                raise LookupError(f"service {self.name} has no method {head.method}")
         except Exception as error:
-            await self._close_streams([cursor])
             await self._fail(rpc, error)
-
-    async def _part(self, rpc: aio.Rpc, cursor: int) -> int:
-        stream = self._streams.get(cursor)
-        if stream is None:
-            raise LookupError("the stream has ended, or was not read for too long")
-        stream.used_at = time.monotonic()
-        try:
-            value = await anext(stream.values)
-        except StopAsyncIteration:
-            self._streams.pop(cursor, None)
-            reply = pack_reply(END, b"")
-        except BaseException:
-            self._streams.pop(cursor, None)
-            raise
-        else:
-            reply = pack_reply(PART, self._codec.pack(plain(value)), cursor)
-        await rpc.reply(reply)
-        return len(reply)
-
-    async def _close_streams(self, cursors: list[int]) -> None:
-        for cursor in cursors:
-            stream = self._streams.pop(cursor, None)
-            close = getattr(stream.values, "aclose", None) if stream else None
-            if close is not None:
-                with contextlib.suppress(Exception):
-                    await close()
-
-    async def _reap(self) -> None:
-        """Closes streams that nobody reads any more."""
-        while True:
-            await asyncio.sleep(STREAM_IDLE_S / 4)
-            before = time.monotonic() - STREAM_IDLE_S
-            await self._close_streams([c for c, s in self._streams.items() if s.used_at < before])
 
 
 class _Cancel:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import struct
+from dataclasses import asdict, is_dataclass
 from typing import Final, NamedTuple, Protocol
 
 import msgpack
@@ -31,6 +32,10 @@ PART: Final = 2
 END: Final = 3
 LATE: Final = 4
 """The deadline passed before the method had ended; the server's clock was the quicker one."""
+
+NEXT: Final = "\0next"
+CLOSE: Final = "\0close"
+"""In place of a method's name: what is to become of a stream, whose cursor is in the time left."""
 
 NAME_BYTES_MAX: Final = 255
 
@@ -75,6 +80,17 @@ class MsgpackCodec:
             ValueError: They are no msgpack, or claim more than there is.
         """
         return msgpack.unpackb(data, strict_map_key=False)
+
+
+PLAIN: Final = frozenset({int, float, bool, str, bytes, list, tuple, dict, type(None)})
+"""Types of values that are quickly told to be no dataclasses."""
+
+
+def plain(value: object) -> object:
+    """A value as codecs know it: dataclasses become dictionaries."""
+    if type(value) in PLAIN:
+        return value
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 class RequestHead(NamedTuple):
