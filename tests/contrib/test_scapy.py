@@ -6,6 +6,7 @@ the specifications do.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,6 +57,44 @@ GOLDEN = {
             "000100000000000000020fa0" + "00" * 40),
     "RPC_UNKNOWN": (SERVER, "0fa080000000000000000013" + COMMON.format("4e70")
                     + "0000000000000421"),
+}  # fmt: skip
+
+
+NDP_FRAMES = {
+    # Worked out by hand from docs/protocol-ndp.md, which shows them: neither reader made them.
+    "DATA": "02000000000a02000000000b0800452c004900004000401126640a00000b0a00000ac00712bd00350000"
+            "1103a00a010203040000000013880000000000050000000000000007000500019a71bb4c5b821546"
+            "68656c6c6f",
+    "trimmed": "02000000000a02000000000b0800"
+               "45ac004400004000401125e90a00000b0a00000ac00712bd00300000"
+               "1103a80a010203040000000013880000000000050000000000000007000500019a71bb4ca212d0dd",
+    "ACK": "02000000000b02000000000a86dd"
+           "6b80c00900301140fd00000000000000000000000000000afd00000000000000000000000000000b"
+           "c00912bd00300000"
+           "1228e00a01020304000000000000000100000005000000010000000900000000000000006d1eb18b",
+    "NACK": "02000000000b02000000000a080045b8004400004000401125dd0a00000a0a00000bc00912bd00300000"
+            "1308e00a010203040000000000000000000000050000000000000009000000000000000021013a37",
+    "PULL": "02000000000b02000000000a080045b8004400004000401125dd0a00000a0a00000bc00912bd00300000"
+            "1408e00a010203040000000000000002000000000000000000000009000000000000000085e9380b",
+    "CLOSE": "02000000000b02000000000a080045b8004400004000401125dd0a00000a0a00000bc00912bd00300000"
+             "1508e00a01020304000000010000000000000000000000000000000900000000000000008205b3f0",
+}  # fmt: skip
+
+_FIRST = {
+    "type": 1, "flags": 0x03, "priority": 5, "service": 5000, "base": 0, "message_bytes": 5,
+    "path": 7, "payload_bytes": 5, "backlog": 1, "payload_check": 0x9A71BB4C,
+}  # fmt: skip
+NDP_FIELDS: dict[str, dict[str, int]] = {
+    "DATA": _FIRST,
+    "trimmed": {**_FIRST, "trim_location": 1},
+    "ACK": {"type": 2, "flags": 0x28, "pull": 1, "message_bytes": 5, "arrived": 1},
+    "NACK": {"type": 3, "flags": 0x08, "message_bytes": 5},
+    "PULL": {"type": 4, "flags": 0x08, "pull": 2},
+    "CLOSE": {"type": 5, "flags": 0x08, "sequence": 1},
+}
+"""What they say; of what is not here, `NDP_USUAL`, else 0."""
+NDP_USUAL = {
+    "version": 1, "priority": 7, "header_words": 10, "connection": 0x01020304, "path": 9,
 }  # fmt: skip
 
 
@@ -112,6 +151,63 @@ def test_a_resend_without_priority() -> None:
     assert Homa(short)[HomaResend].level == 7
 
 
+# ---- frames of NDP that do not change ----
+
+
+def said(name: str, field: str) -> int:
+    """What a frame says in a field."""
+    return NDP_FIELDS[name].get(field, NDP_USUAL.get(field, 0))
+
+
+@pytest.mark.parametrize("name", NDP_FRAMES)
+def test_scapy_reads_and_writes_ndps_frames(name: str) -> None:
+    frame = bytes.fromhex(NDP_FRAMES[name])
+    read = Ether(frame)
+    seen = read[NDP]
+    fields = {key: int(value) for key, value in seen.fields.items() if isinstance(value, int)}
+    checked = {key: said(name, key) for key in fields if key != "header_check"}
+    assert {key: fields[key] for key in checked} == checked
+    assert checked.keys() >= NDP_FIELDS[name].keys() - {"flags"}
+    assert int(seen.flags) == said(name, "flags")
+    assert seen.header_check_holds()
+    assert seen.is_trimmed() == (name == "trimmed")
+    seen.header_check = None
+    assert bytes(read) == frame
+
+
+@pytest.mark.parametrize("name", NDP_FRAMES)
+def test_our_codec_reads_and_writes_ndps_frames(name: str) -> None:
+    frame = bytes.fromhex(NDP_FRAMES[name])
+    peer = ffi.new("struct nd_frame_peer *")
+    error, packet = decode(frame, peer)
+    assert error == lib.ND_WIRE_OK
+    header, answer = packet.ndp, name in ("ACK", "NACK")
+    named = ("type", "flags", "priority", "path", "payload_bytes")
+    assert [getattr(packet, each) for each in named] == [said(name, each) for each in named]
+    named = ("connection", "sequence", "message_bytes", "message", "backlog")
+    assert [getattr(header, each) for each in named] == [said(name, each) for each in named]
+    assert header.offset == said(name, "arrived" if answer else "offset")
+    if packet.type == lib.ND_NDP_DATA:
+        assert (header.service, header.base) == (said(name, "service"), said(name, "base"))
+    else:
+        assert header.pull == said(name, "pull")
+    assert bool(packet.marks & lib.ND_MARK_TRIMMED) == (name == "trimmed")
+    if name != "trimmed":
+        assert encode(packet, peer) == frame
+
+
+def test_our_switch_trims_to_the_frame() -> None:
+    frame = bytearray.fromhex(NDP_FRAMES["DATA"])
+    assert frame[: trim(frame)] == bytes.fromhex(NDP_FRAMES["trimmed"])
+
+
+def test_the_specification_shows_the_frames() -> None:
+    """Those who write a reader of their own begin with them."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "protocol-ndp.md").read_text()
+    shown = "".join(page.split())
+    assert all(f"{name}{text}" in shown for name, text in NDP_FRAMES.items())
+
+
 # ---- our codec and scapy ----
 
 
@@ -135,14 +231,21 @@ def encode(packet: nd_packet, peer: nd_frame_peer) -> bytes:
     return bytes(ffi.buffer(frame, length)[:])
 
 
-def decode(frame: bytes) -> tuple[int, nd_packet]:
+def decode(frame: bytes, peer: nd_frame_peer | None = None) -> tuple[int, nd_packet]:
     """Error and packet by our codec."""
     packet = ffi.new("struct nd_packet *")
-    # The payload points into the frame, but no test follows it.
+    # The payload points into the frame: whoever follows it keeps that.
     error = lib.nd_frame_decode(
-        CONFIG, ffi.from_buffer("uint8_t[]", frame), len(frame), ffi.NULL, packet
+        CONFIG, ffi.from_buffer("uint8_t[]", frame), len(frame), peer or ffi.NULL, packet
     )
     return error, packet
+
+
+def trim(frame: bytearray) -> int:
+    """Cuts a frame as a port in the fabric does; its new length."""
+    how = ffi.new("struct nd_frame_trim *")
+    how.dscp, how.pcp, how.location = 43, 0xFF, 1
+    return lib.nd_frame_trim(CONFIG, ffi.from_buffer("uint8_t[]", frame), len(frame), how)
 
 
 @st.composite
@@ -213,12 +316,7 @@ def test_scapy_reads_trimmed_packets(
     frame = bytearray(encode(packet, ends(version, tagged=False)))
     if packet.type != lib.ND_NDP_DATA:
         return
-    if by_us:
-        trim = ffi.new("struct nd_frame_trim *")
-        trim.dscp, trim.pcp, trim.location = 43, 0xFF, 1
-        length = lib.nd_frame_trim(CONFIG, ffi.from_buffer("uint8_t[]", frame), len(frame), trim)
-    else:
-        length = len(frame) - len(payload)
+    length = trim(frame) if by_us else len(frame) - len(payload)
     seen = Ether(bytes(frame[:length]))[NDP]
     check_ndp(seen, packet)
     assert seen.is_trimmed()
