@@ -19,7 +19,7 @@ MEMORY_CLIENT = "10.0.0.2"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds them: exactly one says where."""
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("-i", "--interface", help="open a stack on this interface")
+    where.add_argument("-i", "--interface", metavar="IF", help="open a stack on this interface")
     where.add_argument("-a", "--attach", metavar="SERVICE", help="attach to a host service")
     where.add_argument(
         "-m",

@@ -17,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "interface",
         nargs="*",
+        metavar="IF",
         help="interface of this network namespace to look at as well",
     )
     parser.add_argument(

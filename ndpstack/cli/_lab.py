@@ -48,7 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     up = actions.add_parser("up", help="build a scenario's hosts and switches and run the switches")
-    up.add_argument("scenario", help="a TOML file, or the name of one that comes with ndpstack")
+    up.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="a TOML file, or the name of one that comes with ndpstack",
+    )
     up.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     up.add_argument("--name", help="1 to 6 lower-case letters and digits; drawn when left out")
     up.add_argument("--detach", action="store_true", help="return when it is up; it runs on")

@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument(
         "scenario",
+        metavar="SCENARIO",
         help="a TOML file, or one of those that come with ndpstack: "
         + ", ".join(shipped_scenarios()),
     )

@@ -43,7 +43,9 @@ METRICS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("scenario", help="a TOML file, or one that comes with ndpstack")
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", help="a TOML file, or one that comes with ndpstack"
+    )
     parser.add_argument(
         "--vary",
         action="append",

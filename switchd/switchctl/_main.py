@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
+from ndpstack.cli._completion import INSTALL, SHELLS, completion_script
 from ndpstack.control import Client, ControlError, UnreachableError
 from switchd.switchctl import _output
 from switchd.switchctl._batch import commands_of
@@ -171,9 +172,12 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     live = _add(commands, "top", "Watch rates of all ports", _top)
     live.add_argument("--seconds", type=float, default=1.0, help="between two looks (1)")
     shells = commands.add_parser(
-        "completion", help="Print a completion script", description="Print a completion script."
+        "completion",
+        help="Print a completion script",
+        description=f"Print a completion script.\n\n{INSTALL.format(command='switchctl')}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    shells.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    shells.add_argument("shell", choices=SHELLS)
 
 
 # ---- what commands do ----
@@ -307,15 +311,6 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return examine(arguments)
 
 
-def _completion(shell: str) -> int:
-    try:
-        import shtab
-    except ImportError:
-        raise UserError("completion needs shtab: pip install 'ndpstack[cli]'") from None
-    print(shtab.complete(build_parser(), shell=shell))
-    return 0
-
-
 def expand(argv: Sequence[str]) -> list[str]:
     """Abbreviated commands and views in full; what is not unique stays, and is refused."""
     words = list(argv)
@@ -344,7 +339,8 @@ def _execute(argv: Sequence[str]) -> int:
         parser.print_help(sys.stderr)
         return 2
     if arguments.command == "completion":
-        return _completion(arguments.shell)
+        print(completion_script(build_parser(), arguments.shell))
+        return 0
     if arguments.command == "doctor":
         return _doctor(arguments)
     with Client(arguments.socket, arguments.timeout) as client:

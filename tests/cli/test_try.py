@@ -1,4 +1,4 @@
-"""`serve`, `call`, `ping` and `completion`: what a first user types."""
+"""`serve`, `call` and `ping`: what a first user types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +24,6 @@ from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
     from ndpstack._socket import Address
 
@@ -212,17 +210,3 @@ def test_a_host_that_is_not_there() -> None:
     assert name in done.stderr
     with_nobody = ("serve", "--interface", name, "--address", "10.0.0.1")
     assert ndpstack(*with_nobody).returncode == 2
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_a_script_of_that_shell(shell: str, tmp_path: Path) -> None:
-    done = ndpstack("completion", shell)
-    assert done.returncode == 0
-    for word in ("serve", "ping", "--memory", "reproduce"):
-        assert word.lstrip("-") in done.stdout
-    if shutil.which(shell) is None:
-        return
-    script = tmp_path / "script"
-    script.write_text(done.stdout)
-    check = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
-    assert check.returncode == 0, check.stderr
