@@ -76,8 +76,8 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		meson test -C build-sanitize --print-errorlogs
 
-test-python: dev ## Python tests
-	$(BIN)/pytest -n $(CPUS)
+test-python: dev ## Python tests, and the reasons of those that were skipped
+	$(BIN)/pytest -n $(CPUS) -rs
 
 test-timed: dev build-gcc ## The tests that have bounds on times, with those checked; wants a quiet machine
 	NDPSTACK_TIMED=1 meson test -C build-gcc test_xdp_faults
