@@ -82,6 +82,7 @@ class Client:
     async def call(
         self,
         name: str,
+        /,
         *args: object,
         timeout: float | None = None,  # noqa: ASYNC109 (it travels to the server)
         **kwargs: object,
@@ -101,13 +102,13 @@ class Client:
         head, _ = await self._ask(name, args, kwargs, 0, timeout)
         return self._value(head)
 
-    async def notify(self, name: str, *args: object, **kwargs: object) -> None:
+    async def notify(self, name: str, /, *args: object, **kwargs: object) -> None:
         """Calls a method one-way: returns when a server has taken the call, not when it has run."""
         head, _ = await self._ask(name, args, kwargs, ONE_WAY, None)
         self._value(head)
 
     async def stream(
-        self, name: str, *args: object, **kwargs: object
+        self, name: str, /, *args: object, **kwargs: object
     ) -> AsyncGenerator[object, None]:
         """Calls a method that streams; its values come as they are made, no faster than read.
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 from called import PORT, Pair, by_loop, until, with_client
@@ -14,6 +15,9 @@ from loops import run
 from ndpstack import aio, errors
 from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
 @dataclass
@@ -179,6 +183,36 @@ def test_one_way_calls_run_without_being_waited_for(kind: str, pair: Pair) -> No
         assert not ran.is_set()
         go.set()
         await ran.wait()
+
+    with_client(kind, pair, service, body)
+
+
+@by_loop
+def test_an_argument_may_have_any_name(kind: str, pair: Pair) -> None:
+    service = Service("test")
+    noted: list[str] = []
+
+    @service.method
+    async def greet(name: str) -> str:
+        noted.append(name)
+        return f"hello {name}"
+
+    @service.method
+    async def spell(name: str) -> AsyncIterator[str]:
+        for letter in name:
+            yield letter
+
+    class Api:
+        async def greet(self, *, name: str) -> str:
+            """A greeting."""
+            raise NotImplementedError
+
+    async def body(client: Client) -> None:
+        assert await client.call("greet", name="you") == "hello you"
+        assert await client.stub(Api).greet(name="you") == "hello you"
+        await client.notify("greet", name="them")
+        await until(lambda: "them" in noted)
+        assert [letter async for letter in client.stream("spell", name="ab")] == ["a", "b"]
 
     with_client(kind, pair, service, body)
 
