@@ -9,7 +9,6 @@ import errno
 import inspect
 import time
 import typing
-from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from ndpstack import aio
@@ -92,7 +91,8 @@ class Client:
         Args:
             name: The method.
             *args: Its arguments.
-            timeout: Seconds until both ends give up.
+            timeout: Seconds until both ends give up. A method's own argument of that name is
+                given by position.
             **kwargs: Its named arguments.
 
         Raises:
@@ -102,20 +102,54 @@ class Client:
         head, _ = await self._ask(name, args, kwargs, 0, timeout)
         return self._value(head)
 
-    async def notify(self, name: str, /, *args: object, **kwargs: object) -> None:
-        """Calls a method one-way: returns when a server has taken the call, not when it has run."""
-        head, _ = await self._ask(name, args, kwargs, ONE_WAY, None)
+    async def notify(
+        self,
+        name: str,
+        /,
+        *args: object,
+        timeout: float | None = None,  # noqa: ASYNC109 (it travels to the server)
+        **kwargs: object,
+    ) -> None:
+        """Calls a method one-way: returns when a server has taken the call, not when it has run.
+
+        Args:
+            name: The method.
+            *args: Its arguments.
+            timeout: Seconds until this gives up, and the server the method.
+            **kwargs: Its named arguments.
+
+        Raises:
+            NdpError: Timeout, Refused, Reset and others.
+        """
+        head, _ = await self._ask(name, args, kwargs, ONE_WAY, timeout)
         self._value(head)
 
-    async def stream(
-        self, name: str, /, *args: object, **kwargs: object
+    def stream(
+        self, name: str, /, *args: object, timeout: float | None = None, **kwargs: object
     ) -> AsyncGenerator[object, None]:
         """Calls a method that streams; its values come as they are made, no faster than read.
 
+        Args:
+            name: The method.
+            *args: Its arguments.
+            timeout: Seconds until both ends give up, for each value anew: from when it is asked
+                for until it is here. How long the reader takes between values does not count.
+            **kwargs: Its named arguments.
+
         Raises:
             RemoteError: The method raised, before or between values.
+            NdpError: Timeout, Refused, Reset and others.
         """
-        head, server = await self._ask(name, args, kwargs, STREAM, None)
+        return self._stream(name, args, kwargs, timeout)
+
+    async def _stream(
+        self,
+        name: str,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
+    ) -> AsyncGenerator[object, None]:
+        head, server = await self._ask(name, args, kwargs, STREAM, timeout)
         cursor = head.cursor
         if head.status == PART:
             self._streams[cursor] = server
@@ -124,7 +158,8 @@ class Client:
             while head.status != END:
                 yield self._value(head)
                 request = pack_request(NEXT, STREAM, cursor, b"")
-                head = unpack_reply(await self._socket.request(server.address, request))
+                reply = await self._socket.request(server.address, request, timeout=timeout)
+                head = unpack_reply(reply)
         finally:
             if head.status == PART:
                 self._leave(cursor)
@@ -165,7 +200,8 @@ class Client:
         refusal: Exception | None = None
         for server in self._by_preference():
             left = None if until is None else max(0.0, until - time.monotonic())
-            left_ns = 0 if left is None else max(1, int(left * 1e9))
+            limit = timeout if flags & STREAM else left  # A stream's is for each value.
+            left_ns = 0 if limit is None else max(1, int(limit * 1e9))
             request = pack_request(name, flags, left_ns, body)
             # The one that was asked last goes behind its equals.
             self._servers.remove(server)
@@ -205,7 +241,7 @@ class Client:
         Args:
             interface: A class of coroutine methods, whose bodies are never run. A dataclass as a
                 result is made from the dictionary that came.
-            timeout: Seconds of each call.
+            timeout: Seconds of each call, and of each value of a stream.
         """
         return cast("T", Stub(self, interface, timeout))
 
@@ -246,18 +282,21 @@ class Stub:
     def _bind(
         self, name: str, function: Callable[..., object]
     ) -> Callable[..., Awaitable[object] | AsyncGenerator[object, None]]:
-        if inspect.isasyncgenfunction(function):
-            return partial(self._client.stream, name)
         signature = inspect.signature(function)
-        result = typing.get_type_hints(function).get("return")
+        client, timeout = self._client, self._timeout
+
+        def stream(*args: object, **kwargs: object) -> AsyncGenerator[object, None]:
+            bound = signature.bind(self, *args, **kwargs)
+            return client._stream(name, bound.args[1:], bound.kwargs, timeout)
 
         async def call(*args: object, **kwargs: object) -> object:
             bound = signature.bind(self, *args, **kwargs)
-            value = await self._client.call(
-                name, *bound.args[1:], timeout=self._timeout, **bound.kwargs
-            )
-            return _typed(value, result)
+            head, _ = await client._ask(name, bound.args[1:], bound.kwargs, 0, timeout)
+            return _typed(client._value(head), result)
 
+        if inspect.isasyncgenfunction(function):
+            return stream
+        result = typing.get_type_hints(function).get("return")
         return call
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import inspect
 import logging
 import threading
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from ndpstack import aio
+from ndpstack._rpc_deadline import LateError, set_deadline, within
 from ndpstack._rpc_metrics import Metrics, count_end
 from ndpstack._rpc_streams import Streams
 from ndpstack._rpc_wire import (
@@ -45,51 +45,12 @@ CONCURRENCY_MAX: Final = 1024
 Handler = Callable[..., object]
 F = TypeVar("F", bound=Handler)
 
-_deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
-
-
-def deadline() -> float | None:
-    """Seconds that the caller of the method that runs still waits, or None."""
-    until = _deadline.get()
-    return None if until is None else max(0.0, until - time.monotonic())
-
 
 @dataclass(frozen=True)
 class _Method:
     call: Handler
     streams: bool
     in_thread: bool
-
-
-class _LateError(TimeoutError):
-    """The call's deadline passed, which is not an error of the method."""
-
-
-async def _within(left: float | None, value: Awaitable[object]) -> object:
-    """The value, if it is there in so many seconds: asyncio.timeout() in a third of its time.
-
-    Raises:
-        _LateError: It is not; the task was cancelled meanwhile.
-    """
-    if left is None:
-        return await value
-    task, late = asyncio.current_task(), False
-    assert task is not None
-
-    def expire() -> None:
-        nonlocal late
-        late = True
-        task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(left, expire)
-    try:
-        return await value
-    except asyncio.CancelledError:
-        if late and not task.uncancel():
-            raise _LateError from None
-        raise
-    finally:
-        timer.cancel()
 
 
 @contextlib.asynccontextmanager
@@ -287,7 +248,7 @@ class Service:
             metrics.cancelled += 1
             raise
         except Exception as error:
-            late = isinstance(error, _LateError)
+            late = isinstance(error, LateError)
             metrics.cancelled += late
             metrics.errors += not late
             await self._fail(rpc, error)
@@ -300,8 +261,8 @@ class Service:
             raise TypeError(f"{head.method} is no stream: call() it")
         args, kwargs = self._arguments(head)
         left = head.left_ns / 1e9 or None
-        _deadline.set(None if left is None else time.monotonic() + left)
-        value = await _within(left, self._value(method, args, kwargs))
+        set_deadline(left)
+        value = await within(left, self._value(method, args, kwargs))
         if head.flags & ONE_WAY:
             return 0
         reply = pack_reply(VALUE, self._codec.pack(plain(value)))
@@ -329,7 +290,7 @@ class Service:
         if rpc.replied:
             logger.warning("%s: one-way call failed: %s: %s", self.name, kind, text)
             return
-        if isinstance(error, _LateError):
+        if isinstance(error, LateError):
             await rpc.reply(pack_reply(LATE, b""))
             return
         with contextlib.suppress(MessageTooLong):
@@ -349,7 +310,8 @@ class Service:
             return values
 
         try:
-            await streams.begin(rpc, self.metrics[head.method], call)
+            patience = head.left_ns / 1e9 or None
+            await streams.begin(rpc, self.metrics[head.method], patience, call)
         except Exception as error:
             await self._fail(rpc, error)
 

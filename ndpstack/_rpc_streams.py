@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ndpstack._rpc_deadline import LateError, set_deadline, within
 from ndpstack._rpc_metrics import Metrics, count_end
 from ndpstack._rpc_wire import END, PART, Codec, pack_reply, plain
 
@@ -30,6 +31,8 @@ STREAM_IDLE_S: Final = 30.0
 @dataclass
 class _Stream:
     metrics: Metrics
+    patience: float | None
+    """Seconds that its client waits for each value."""
     call: Callable[[], Values]
     values: Values | None = None
     idle_since: float = math.inf
@@ -50,9 +53,11 @@ class Streams:
         self._codec = codec
         self._open: dict[int, _Stream] = {}
 
-    async def begin(self, rpc: aio.Rpc, metrics: Metrics, call: Callable[[], Values]) -> None:
+    async def begin(
+        self, rpc: aio.Rpc, metrics: Metrics, patience: float | None, call: Callable[[], Values]
+    ) -> None:
         """Calls a method and replies with its first value."""
-        cursor, stream = secrets.randbits(63), _Stream(metrics, call)
+        cursor, stream = secrets.randbits(63), _Stream(metrics, patience, call)
         self._open[cursor] = stream
         metrics.active += 1
         await self._send_next(rpc, cursor, stream)
@@ -94,10 +99,12 @@ class Streams:
             if len(self._open) > STREAMS_MAX:
                 raise RuntimeError(f"service {self._name} has {STREAMS_MAX} streams, the limit")
             stream.values = stream.call()
+        set_deadline(stream.patience)
         try:
-            return self._codec.pack(plain(await anext(stream.values)))
+            value = await within(stream.patience, anext(stream.values))
         except StopAsyncIteration:
             return None
+        return self._codec.pack(plain(value))
 
     async def leave(self, cursor: int) -> None:
         """Ends a stream that its client does not read to its end."""
@@ -112,8 +119,9 @@ class Streams:
     async def _end(self, cursor: int, stream: _Stream, error: BaseException | None = None) -> None:
         """Forgets a stream, once, and lets its method end."""
         if self._open.pop(cursor, None) is not None:
-            stream.metrics.errors += isinstance(error, Exception)
-            stream.metrics.cancelled += isinstance(error, asyncio.CancelledError)
+            given_up = isinstance(error, asyncio.CancelledError | LateError)
+            stream.metrics.cancelled += given_up
+            stream.metrics.errors += error is not None and not given_up
             count_end(stream.metrics, stream.seconds)
         if stream.values is not None:
             with contextlib.suppress(Exception):  # Such as that it runs: it is closed after that.

@@ -5,7 +5,7 @@
 | 1 | version | version |
 | 1 | flags: 1 one-way, 2 the reply is a stream | status: 0 value, 1 error, 2 part, 3 end, 4 late |
 | 2 | length of the method's name | 0 |
-| 8 | nanoseconds left until the deadline, 0: none | stream: number of the cursor |
+| 8 | nanoseconds until the deadline, 0: none; a stream's: for each value | stream: its cursor |
 | ... | method's name, then the body | body |
 """
 

@@ -16,9 +16,9 @@ that is cancelled is cancelled at the server, and errors keep their type's name 
 
 from ndpstack._rpc_client import Client as Client
 from ndpstack._rpc_client import Stub as Stub
+from ndpstack._rpc_deadline import deadline as deadline
 from ndpstack._rpc_metrics import Metrics as Metrics
 from ndpstack._rpc_server import Service as Service
-from ndpstack._rpc_server import deadline as deadline
 from ndpstack._rpc_wire import Codec as Codec
 from ndpstack._rpc_wire import MsgpackCodec as MsgpackCodec
 from ndpstack._rpc_wire import RemoteError as RemoteError
