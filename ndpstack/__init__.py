@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ndpstack._homa import HomaSocket as HomaSocket
     from ndpstack._ndp import NdpSocket as NdpSocket
     from ndpstack._served import Rpc as Rpc
+    from ndpstack._socket import Address as Address
     from ndpstack._stack import Backend as Backend
     from ndpstack._stack import PortState as PortState
     from ndpstack._stack import Stack as Stack
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ndpstack.errors import NdpError as NdpError
 
 _HOMES = {
+    "Address": "ndpstack._socket",
     "Backend": "ndpstack._stack",
     "Call": "ndpstack._homa",
     "HomaSocket": "ndpstack._homa",

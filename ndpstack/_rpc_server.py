@@ -106,6 +106,7 @@ class Service:
     ) -> None:
         self.name: Final = name
         self.metrics: Final[dict[str, Metrics]] = {}
+        """Counts of each method, by its name."""
         self._codec = codec or MsgpackCodec()
         self._methods: dict[str, _Method] = {}
         self._concurrency_max = concurrency_max

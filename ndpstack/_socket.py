@@ -43,6 +43,7 @@ UNSET: Final = Unset.UNSET
 """A timeout that was not given: the socket's own counts."""
 
 Timeout = float | None | Unset
+"""Seconds, None for ever, or UNSET."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -95,6 +96,7 @@ class Socket:
 
     def __init__(self, stack: Stack) -> None:
         self.stack: Final = stack
+        """The stack that it was opened on."""
         self.dispatcher: Final[Dispatcher] = stack.dispatcher
         self._timeout: float | None = None
         self._closed = False

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 lib, ffi = _core.lib, _core.ffi
 
 Backend = Literal["xdp", "packet", "udp", "memory"]
+"""What carries frames: AF_XDP, AF_PACKET, UDP sockets, or shared memory."""
 Protocol = Literal["ndp", "homa"]
 Profile = Literal["adaptive", "spin", "throughput"]
 XdpMode = Literal["auto", "native", "generic"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -26,10 +28,14 @@ CHAPTERS = (
     Chapter(
         "ndpstack",
         ("StackConfig", "Stack", "memory_pair", "PortState", "Peer", "HomaSocket", "Call", "Rpc",
-         "NdpSocket"),
+         "NdpSocket", "Address", "Backend"),
     ),
     Chapter("ndpstack.aio", ("HomaSocket", "Rpc", "NdpSocket")),
-    Chapter("ndpstack.rpc", ("Service", "Metrics", "Client", "deadline", "RemoteError", "Codec")),
+    Chapter(
+        "ndpstack.rpc",
+        ("Service", "Metrics", "Client", "Stub", "deadline", "RemoteError", "Codec",
+         "MsgpackCodec"),
+    ),
     Chapter(
         "ndpstack.errors",
         ("NdpError", "Timeout", "WouldBlock", "Refused", "Reset", "Cancelled", "MessageTooLong",
@@ -37,28 +43,83 @@ CHAPTERS = (
     ),
 )  # fmt: skip
 
-INTERNAL = frozenset({
-    "add_waiter", "remove_waiter", "wake", "is_ready", "on_event", "on_message", "on_end", "ring",
-    "hush", "forget", "key", "outcome", "end", "prepare", "try_reply", "prepare_call",
-    "prepare_connect", "finish_connect", "prepare_send", "try_send", "take_message", "check_sent",
-    "accepted", "listener", "connection", "service", "known_peer", "keep_peer", "check_open",
-    "make_room", "peer_of", "poll_descriptor", "until", "wait_for", "done", "failed", "replied",
-    "text", "handle",
-})  # fmt: skip
-"""What modules of the package use of each other's classes."""
+SIGNATURES = Chapter("ndpstack._socket", ("Timeout", "UNSET"))
+"""What signatures say, and nobody imports."""
+
+INTERNAL: dict[str, frozenset[str]] = {
+    "ndpstack._waitable.Waitable": frozenset({
+        "waiters", "is_ready", "add_waiter", "remove_waiter", "ring", "hush", "wake",
+    }),
+    "ndpstack._stack.Stack": frozenset({"known_peer", "keep_peer"}),
+    "ndpstack._address.Peer": frozenset({"text"}),
+    "ndpstack._socket.Socket": frozenset({
+        "until", "wait_for", "next_of", "poll_descriptor", "peer_of", "submit", "make_room",
+        "check_room", "check_open",
+    }),
+    "ndpstack._homa.HomaSocket": frozenset({"prepare", "serve", "service", "bound"}),
+    "ndpstack._homa.Call": frozenset({
+        "key", "buffer", "outcome", "end", "forget", "on_event", "on_message", "on_end",
+    }),
+    "ndpstack._served.Request": frozenset({
+        "done", "is_ready", "prepare", "try_reply", "on_event", "on_end",
+    }),
+    "ndpstack._ndp.NdpSocket": frozenset({
+        "listener", "accepted", "prepare_connect", "finish_connect", "connection", "prepare_send",
+        "make_room", "check_sent",
+    }),
+}  # fmt: skip
+"""What modules of the package use of each other's classes: by the class that has it."""
+
+LOOPS = {"__iter__": "for ... in", "__aiter__": "async for ... in"}
+
+
+def full_name(cls: type) -> str:
+    """Where the class is."""
+    return f"{cls.__module__}.{cls.__name__}"
+
+
+def string_below(statements: Sequence[ast.stmt], at: int) -> str | None:
+    """What the string under a statement says of what it sets."""
+    below = statements[at + 1] if at + 1 < len(statements) else None
+    if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+        return str(below.value.value)
+    return None
+
+
+def attributes(cls: type) -> Iterator[tuple[str, str]]:
+    """What methods set of self with a string below, and the strings."""
+    for method in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(cls)))):
+        if not isinstance(method, ast.FunctionDef):
+            continue
+        for at, statement in enumerate(method.body):
+            meaning = string_below(method.body, at)
+            if meaning is None or not isinstance(statement, ast.Assign | ast.AnnAssign):
+                continue
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Attribute):
+                yield target.attr, meaning
 
 
 def public_members(cls: type) -> Iterator[tuple[str, object]]:
-    """Methods and properties in the order of the source, inherited ones after the own."""
-    seen = set(INTERNAL)
+    """Attributes, of which it has the meaning, methods and properties, as the source has them.
+
+    Inherited ones come after the own.
+    """
+    seen: set[str] = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("ndpstack") or base is BaseException:
             continue
-        for name, member in vars(base).items():
-            documented = inspect.isfunction(member) or isinstance(member, property | classmethod)
-            if documented and not name.startswith("_") and name not in seen:
+        internal = INTERNAL.get(full_name(base), frozenset())
+        methods = (
+            (name, member)
+            for name, member in vars(base).items()
+            if inspect.isfunction(member) or isinstance(member, property | classmethod)
+        )
+        for name, member in (*attributes(base), *methods):
+            if (not name.startswith("_") or name in LOOPS) and name not in seen:
                 seen.add(name)
-                yield name, member
+                if name not in internal:
+                    yield name, member
 
 
 def signature_of(function: object) -> str:
@@ -115,14 +176,29 @@ def class_lines(cls: type, level: str) -> Iterator[str]:
     yield from (f"{level} {cls.__name__}", "", markdown_of(cls.__doc__), "")
     yield from fields_of(cls)
     for name, member in public_members(cls):
-        if isinstance(member, property):
-            yield from (f"{level}# `{name}`", "", markdown_of(member.__doc__), "")
-            continue
-        prefix = "await " if inspect.iscoroutinefunction(member) else ""
-        yield from (
-            f"{level}# `{prefix}{name}()`", "", "```text",
-            f"{name}{signature_of(member)}", "```", "", markdown_of(member.__doc__), "",
-        )  # fmt: skip
+        if isinstance(member, str):
+            yield from (f"{level}# `{name}`", "", markdown_of(member), "")
+        elif isinstance(member, property) or name in LOOPS:
+            shown = LOOPS.get(name, name)
+            yield from (f"{level}# `{shown}`", "", markdown_of(member.__doc__), "")
+        else:
+            prefix = "await " if inspect.iscoroutinefunction(member) else ""
+            yield from (
+                f"{level}# `{prefix}{name}()`", "", "```text",
+                f"{name}{signature_of(member)}", "```", "", markdown_of(member.__doc__), "",
+            )  # fmt: skip
+
+
+def value_lines(module: str, name: str) -> Iterator[str]:
+    """The part of the page about a type that is no class, or a constant."""
+    source = inspect.getsource(import_module(module))
+    statements = ast.parse(source).body
+    for at, statement in enumerate(statements):
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            text = ast.get_source_segment(source, statement) or ""
+            if re.match(rf"{name}(: Final)? = ", text):
+                yield from (f"### `{name}`", "", "```text", text.replace(": Final", ""), "```", "")
+                yield from (markdown_of(string_below(statements, at)), "")
 
 
 def chapter_lines(chapter: Chapter, module: ModuleType) -> Iterator[str]:
@@ -134,11 +210,13 @@ def chapter_lines(chapter: Chapter, module: ModuleType) -> Iterator[str]:
         value = getattr(module, name)
         if inspect.isclass(value):
             yield from class_lines(value, "###")
-        else:
+        elif inspect.isfunction(value):
             yield from (
                 f"### `{name}()`", "", "```text", f"{name}{signature_of(value)}", "```", "",
                 markdown_of(value.__doc__), "",
             )  # fmt: skip
+        else:
+            yield from value_lines(module._HOMES[name], name)
 
 
 def api_page() -> str:
@@ -146,6 +224,9 @@ def api_page() -> str:
     lines = ["# Python API", ""]
     for chapter in CHAPTERS:
         lines += chapter_lines(chapter, import_module(chapter.module))
+    lines += ["## In signatures", ""]
+    for name in SIGNATURES.names:
+        lines += value_lines(SIGNATURES.module, name)
     return "\n".join(lines) + "\n"
 
 
