@@ -3,15 +3,9 @@
 #include "port/bpf.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define OBJECT_NAME "ndpstack"
-#define REPLY_BYTES 16384
 
 static int bpf(int command, union bpf_attr *attributes)
 {
@@ -33,7 +27,7 @@ int nd_bpf_socket_map(uint32_t queues)
 	attributes.key_size = sizeof(uint32_t);
 	attributes.value_size = sizeof(uint32_t);
 	attributes.max_entries = queues;
-	memcpy(attributes.map_name, OBJECT_NAME, sizeof(OBJECT_NAME));
+	memcpy(attributes.map_name, ND_BPF_OBJECT_NAME, sizeof(ND_BPF_OBJECT_NAME));
 	return bpf(BPF_MAP_CREATE, &attributes);
 }
 
@@ -74,7 +68,7 @@ int nd_bpf_load_xdp(const struct bpf_insn *code, uint32_t length, bool fragments
 	attributes.insn_cnt = length;
 	attributes.license = pointer("Apache-2.0");
 	attributes.prog_flags = fragments ? BPF_F_XDP_HAS_FRAGS : 0;
-	memcpy(attributes.prog_name, OBJECT_NAME, sizeof(OBJECT_NAME));
+	memcpy(attributes.prog_name, ND_BPF_OBJECT_NAME, sizeof(ND_BPF_OBJECT_NAME));
 	return bpf(BPF_PROG_LOAD, &attributes);
 }
 
@@ -89,100 +83,50 @@ int nd_bpf_link_xdp(int program, uint32_t interface, uint32_t mode_flags)
 	return bpf(BPF_LINK_CREATE, &attributes);
 }
 
-/* Looks for an attribute in a list of them; NULL when it is not there. */
-static const struct rtattr *attribute(const struct rtattr *list, size_t bytes,
-				      unsigned short type)
+/* Reads what the kernel tells of the object behind a descriptor, which is closed. */
+static int read_info(int fd, void *info, uint32_t bytes)
 {
-	while (bytes >= sizeof(*list) && list->rta_len >= sizeof(*list) &&
-	       list->rta_len <= bytes) {
-		size_t step = RTA_ALIGN(list->rta_len);
-
-		if ((list->rta_type & NLA_TYPE_MASK) == type)
-			return list;
-		if (step >= bytes)
-			break;
-		list = (const struct rtattr *)(const void *)((const char *)list + step);
-		bytes -= step;
-	}
-	return NULL;
-}
-
-/* Id of the program in the answer to RTM_GETLINK, or 0. */
-static uint32_t id_in_reply(const struct nlmsghdr *reply, ssize_t bytes)
-{
-	const struct rtattr *xdp, *id;
-	uint32_t value = 0;
-
-	if (!NLMSG_OK(reply, (uint32_t)bytes) || reply->nlmsg_type != RTM_NEWLINK)
-		return 0;
-	xdp = attribute(IFLA_RTA(NLMSG_DATA(reply)), IFLA_PAYLOAD(reply), IFLA_XDP);
-	if (!xdp)
-		return 0;
-	id = attribute(RTA_DATA(xdp), RTA_PAYLOAD(xdp), IFLA_XDP_PROG_ID);
-	if (id)
-		memcpy(&value, RTA_DATA(id), sizeof(value));
-	return value;
-}
-
-static uint32_t program_id(uint32_t interface)
-{
-	struct {
-		struct nlmsghdr header;
-		struct ifinfomsg body;
-	} request = {
-		.header = {
-			.nlmsg_len = sizeof(request),
-			.nlmsg_type = RTM_GETLINK,
-			.nlmsg_flags = NLM_F_REQUEST,
-		},
-		.body.ifi_index = (int)interface,
-	};
-	static _Thread_local _Alignas(struct nlmsghdr) char reply[REPLY_BYTES];
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	uint32_t id = 0;
-	ssize_t got;
+	union bpf_attr attributes = { 0 };
+	int code;
 
 	if (fd < 0)
-		return 0;
-	if (send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
-		got = recv(fd, reply, sizeof(reply), 0);
-		if (got > 0)
-			id = id_in_reply((const struct nlmsghdr *)(const void *)reply, got);
-	}
+		return fd;
+	attributes.info.bpf_fd = (uint32_t)fd;
+	attributes.info.info = pointer(info);
+	attributes.info.info_len = bytes;
+	code = bpf(BPF_OBJ_GET_INFO_BY_FD, &attributes);
 	close(fd);
-	return id;
+	return code;
 }
 
-/* The program's name; empty when it has none or we may not see it. */
-static void program_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
+int nd_bpf_program_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 {
 	struct bpf_prog_info info = { 0 };
-	union bpf_attr attributes = { 0 };
-	int fd;
+	union bpf_attr attributes = { .prog_id = id };
+	int code = read_info(bpf(BPF_PROG_GET_FD_BY_ID, &attributes), &info, sizeof(info));
 
-	name[0] = '\0';
-	attributes.prog_id = id;
-	fd = bpf(BPF_PROG_GET_FD_BY_ID, &attributes);
-	if (fd < 0)
-		return;
-	memset(&attributes, 0, sizeof(attributes));
-	attributes.info.bpf_fd = (uint32_t)fd;
-	attributes.info.info = pointer(&info);
-	attributes.info.info_len = sizeof(info);
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attributes) == 0)
-		memcpy(name, info.name, BPF_OBJ_NAME_LEN);
-	close(fd);
+	memcpy(name, info.name, BPF_OBJ_NAME_LEN);
+	return code;
 }
 
-void nd_bpf_describe_xdp(uint32_t interface, char *text, uint32_t text_bytes)
+int nd_bpf_find_xdp_link(uint32_t program, uint32_t interface, uint32_t *link)
 {
-	uint32_t id = program_id(interface);
-	char name[BPF_OBJ_NAME_LEN];
+	union bpf_attr next = { 0 };
+	int code;
 
-	if (!id) {
-		snprintf(text, text_bytes, "no program");
-		return;
+	*link = 0;
+	while ((code = bpf(BPF_LINK_GET_NEXT_ID, &next)) == 0) {
+		struct bpf_link_info info = { 0 };
+		union bpf_attr attributes = { .link_id = next.next_id };
+
+		next.start_id = next.next_id;
+		/* It may be gone by now, which ends nothing. */
+		if (read_info(bpf(BPF_LINK_GET_FD_BY_ID, &attributes), &info, sizeof(info)) < 0 ||
+		    info.type != BPF_LINK_TYPE_XDP || info.prog_id != program ||
+		    info.xdp.ifindex != interface)
+			continue;
+		*link = info.id;
+		return 0;
 	}
-	program_name(id, name);
-	snprintf(text, text_bytes, "program %s (id %u)", name[0] ? name : "without a name", id);
+	return code == -ENOENT ? 0 : code;
 }

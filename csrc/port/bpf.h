@@ -6,6 +6,9 @@
 #include "base/types.h"
 #include "port/xdp_abi.h"
 
+/* Name of our programs and maps, by which others know them for ours. */
+#define ND_BPF_OBJECT_NAME "ndpstack"
+
 /* A map from receive queue to AF_XDP socket. */
 int nd_bpf_socket_map(uint32_t queues);
 int nd_bpf_map_set(int map, uint32_t queue, int socket);
@@ -22,10 +25,13 @@ int nd_bpf_load_xdp(const struct bpf_insn *code, uint32_t length, bool fragments
  */
 int nd_bpf_link_xdp(int program, uint32_t interface, uint32_t mode_flags);
 
+/* A loaded program's name, empty when it has none. Programs are root's to see: else -EPERM. */
+int nd_bpf_program_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);
+
 /*
- * Describes the XDP program on an interface of the calling thread's network namespace:
- * "program NAME (id N)", or "no program".
+ * Finds the BPF link by which the program hangs on the interface; link becomes its id, or 0 when
+ * there is none. Links are root's to see: else -EPERM.
  */
-void nd_bpf_describe_xdp(uint32_t interface, char *text, uint32_t text_bytes);
+int nd_bpf_find_xdp_link(uint32_t program, uint32_t interface, uint32_t *link);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "port/bpf.h"
 #include "port/fds.h"
+#include "port/xdp_occupant.h"
 #include "port/xdp_program.h"
 
 #include <errno.h>
@@ -67,18 +68,23 @@ static const char *native_reason(int code)
 	}
 }
 
+static int explain_occupied(int code, const struct nd_device *device, struct nd_error *error)
+{
+	char text[ND_XDP_OCCUPANT_TEXT_BYTES], remedy[ND_XDP_OCCUPANT_TEXT_BYTES];
+	struct nd_xdp_occupant occupant;
+
+	nd_xdp_occupant_find(&occupant, device->index);
+	nd_xdp_occupant_describe(&occupant, text);
+	nd_xdp_occupant_remedy(&occupant, device->name, remedy);
+	return nd_error_set(error, code, "interface %s: another XDP program is attached: %s; %s",
+			    device->name, text, remedy);
+}
+
 static int explain_link(int code, const struct nd_device *device, bool native,
 			struct nd_error *error)
 {
-	char holder[64];
-
-	if (code == -EBUSY || code == -EEXIST) {
-		nd_bpf_describe_xdp(device->index, holder, sizeof(holder));
-		return nd_error_set(error, code,
-				    "interface %s: another XDP program is attached: %s; stop its "
-				    "owner, or run `ip link set dev %s xdp off` if nobody owns it",
-				    device->name, holder, device->name);
-	}
+	if (code == -EBUSY || code == -EEXIST)
+		return explain_occupied(code, device, error);
 	if (code == -EPERM)
 		return nd_error_set(error, code,
 				    "interface %s: attaching an XDP program needs CAP_NET_ADMIN "

@@ -10,8 +10,8 @@
  */
 #include "port/xdp_socket.h"
 
-#include "port/bpf.h"
 #include "port/fds.h"
+#include "port/xdp_occupant.h"
 
 #include <errno.h>
 #include <string.h>
@@ -120,11 +120,13 @@ static int bind_patiently(int fd, const struct sockaddr_xdp *address)
 
 static int explain_bind(int code, const struct nd_xdp_binding *binding, struct nd_error *error)
 {
-	char holder[64];
+	struct nd_xdp_occupant occupant;
+	char holder[ND_XDP_OCCUPANT_TEXT_BYTES];
 
 	switch (code) {
 	case -EBUSY:
-		nd_bpf_describe_xdp(binding->interface, holder, sizeof(holder));
+		nd_xdp_occupant_find(&occupant, binding->interface);
+		nd_xdp_occupant_describe(&occupant, holder);
 		return nd_error_set(error, code,
 				    "interface %s: queue %u is held by another AF_XDP socket (%s "
 				    "is attached); stop its owner, or choose other queues",

@@ -2,6 +2,7 @@
 /* XDP ports when something is in the way: each refusal names its remedy, nothing is left behind. */
 #include "port/bpf.h"
 #include "port/xdp.h"
+#include "port/xdp_occupant.h"
 #include "port/xdp_socket.h"
 #include "test/frames.h"
 #include "test/netns.h"
@@ -35,9 +36,12 @@ static void check_refused(const struct nd_port_config *config, int code, const c
 
 static void check_attached(const char *name, bool attached)
 {
-	char text[64];
+	char text[ND_XDP_OCCUPANT_TEXT_BYTES];
+	struct nd_xdp_occupant occupant;
 
-	nd_bpf_describe_xdp(if_nametoindex(name), text, sizeof(text));
+	nd_xdp_occupant_find(&occupant, if_nametoindex(name));
+	nd_xdp_occupant_describe(&occupant, text);
+	CHECK_EQ(occupant.ours, attached);
 	CHECK_EQ(strncmp(text, "program ndpstack (id ", 21) == 0, attached);
 	CHECK_EQ(strcmp(text, "no program") == 0, !attached);
 }
