@@ -3,6 +3,8 @@
 #include "base/counters.h"
 #include "base/error.h"
 #include "host/replay.h"
+#include "port/xdp_attachment.h"
+#include "port/xdp_occupant.h"
 #include "queue/disciplines.h"
 #include "queue/queue.h"
 #include "rig.h"

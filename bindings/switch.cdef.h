@@ -224,3 +224,32 @@ uint32_t nd_port_descriptors(const struct nd_port *port, int *descriptors);
 int nd_rig_port_send(struct nd_port *port, const uint8_t *frame, uint32_t bytes);
 int nd_rig_port_receive(struct nd_port *port, uint8_t *out, uint32_t room);
 bool nd_rig_port_is_up(struct nd_port *port, struct nd_error *error);
+
+/* Interfaces, as ports find them; device.h and xdp_occupant.h have the comments. */
+struct nd_device {
+	uint32_t index;
+	uint32_t mtu;
+	uint32_t queues;
+	bool set_up;
+	char name[16];
+	char driver[32];
+	...;
+};
+#define ND_XDP_OCCUPANT_TEXT_BYTES ...
+struct nd_xdp_occupant {
+	uint32_t program;
+	uint32_t link;
+	bool seen;
+	bool ours;
+	const char *mode;
+	const char *keyword;
+	char name[16];
+};
+int nd_device_open(struct nd_device *device, const char *name, struct nd_error *error);
+void nd_device_close(struct nd_device *device);
+bool nd_device_is_default_route(const struct nd_device *device);
+bool nd_xdp_prefers_generic(const char *driver);
+void nd_xdp_occupant_find(struct nd_xdp_occupant *self, uint32_t interface);
+void nd_xdp_occupant_describe(const struct nd_xdp_occupant *self, char *text);
+void nd_xdp_occupant_remedy(const struct nd_xdp_occupant *self, const char *interface,
+			    char *text);

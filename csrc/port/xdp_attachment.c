@@ -21,10 +21,10 @@ static const char *const software_drivers[] = {
 	"veth", "loopback", "tun", "bridge", "macvlan", "ipvlan", "dummy", "802.1Q VLAN Support",
 };
 
-static bool is_software(const struct nd_device *device)
+bool nd_xdp_prefers_generic(const char *driver)
 {
 	for (uint32_t i = 0; i < ND_ARRAY_SIZE(software_drivers); i++)
-		if (strcmp(device->driver, software_drivers[i]) == 0)
+		if (strcmp(driver, software_drivers[i]) == 0)
 			return true;
 	return false;
 }
@@ -99,7 +99,7 @@ static int explain_link(int code, const struct nd_device *device, bool native,
 static int link_program(struct nd_xdp_attachment *self, const struct nd_device *device,
 			enum nd_port_xdp_mode mode, char *note, struct nd_error *error)
 {
-	bool native = mode == ND_XDP_NATIVE || (mode == ND_XDP_AUTO && !is_software(device));
+	bool native = mode == ND_XDP_NATIVE || (mode == ND_XDP_AUTO && !nd_xdp_prefers_generic(device->driver));
 	int link = link_patiently(self->program, device->index,
 				  native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
 

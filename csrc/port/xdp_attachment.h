@@ -17,6 +17,9 @@ struct nd_xdp_attachment {
 	int promiscuous; /* socket that makes the NIC take frames for others, or -1 */
 };
 
+/* Whether mode auto takes generic XDP on devices of this driver; it tries native XDP on others. */
+bool nd_xdp_prefers_generic(const char *driver);
+
 /*
  * Attaches as config asks; note gets what had to be done otherwise. Waits up to two seconds for a
  * program of a process that is just ending, and for the carrier that some NICs lose meanwhile.

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ndpstack.cli._exit import Exit
-from ndpstack.doctor import Finding, Status, examine_interface, examine_machine
+from ndpstack.doctor import Finding, Repair, Status, examine_interface, examine_machine, mend
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="interface of this network namespace to look at as well",
     )
     parser.add_argument(
-        "--fix", action="store_true", help="mend what can be mended, then look again"
+        "--fix",
+        action="store_true",
+        help="mend what fails and can be mended, then look again; XDP programs of others stay",
+    )
+    parser.add_argument(
+        "--fix-warnings",
+        action="store_true",
+        help="--fix, and mend what is only warned of as well: offloads, for a software switch",
     )
 
 
@@ -32,28 +39,28 @@ def _examine(interfaces: list[str]) -> list[Finding]:
     return findings
 
 
-def _mend(findings: list[Finding]) -> None:
+def _print(repairs: list[Repair], findings: list[Finding]) -> None:
+    for repair in repairs:
+        print(repair.as_line())
     for finding in findings:
-        if finding.repair and finding.status is not Status.OK:
-            finding.repair()
-
-
-def _print(findings: list[Finding]) -> None:
-    for finding in findings:
-        print(f"{finding.status.value:>4}  {finding.check}: {finding.text}")
-        if finding.remedy:
-            print(f"      -> {finding.remedy}")
+        print(*finding.as_lines(), sep="\n")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Examines, mends when asked to, and prints; fails when anything is still wrong."""
-    findings = _examine(arguments.interface)
-    if arguments.fix:
-        _mend(findings)
+    findings, repairs = _examine(arguments.interface), []
+    if arguments.fix or arguments.fix_warnings:
+        repairs = mend(findings, warnings=arguments.fix_warnings)
         findings = _examine(arguments.interface)
     if arguments.json:
-        print(json.dumps({"schema_version": 1, "findings": [f.as_dict() for f in findings]}))
+        document = {
+            "schema_version": 1,
+            "repairs": [repair.as_dict() for repair in repairs],
+            "findings": [finding.as_dict() for finding in findings],
+        }
+        print(json.dumps(document))
     else:
-        _print(findings)
+        _print(repairs, findings)
     is_wrong = any(finding.status is Status.FAIL for finding in findings)
-    return Exit.FAILED if is_wrong else Exit.OK
+    is_unmended = any(repair.error is not None for repair in repairs)
+    return Exit.FAILED if is_wrong or is_unmended else Exit.OK

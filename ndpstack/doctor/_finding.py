@@ -35,12 +35,26 @@ class Finding:
     """The command or setting that mends it, or None when nothing needs mending."""
 
     repair: Callable[[], None] | None = None
-    """What `--fix` runs; None when only a person can mend it."""
+    """What `--fix` runs; None when only a person can mend it. Raises what its calls raise."""
+
+    interface: str | None = None
+    """The interface that was looked at; None when it is about the machine."""
+
+    @property
+    def label(self) -> str:
+        """The check, and what it looked at."""
+        return f"{self.interface} {self.check}" if self.interface else self.check
+
+    def as_lines(self) -> list[str]:
+        """The finding for people."""
+        lines = [f"{self.status.value:>4}  {self.label}: {self.text}"]
+        return [*lines, f"      -> {self.remedy}"] if self.remedy else lines
 
     def as_dict(self) -> dict[str, str | bool | None]:
         """The finding for `--json`."""
         return {
             "check": self.check,
+            "interface": self.interface,
             "status": self.status.value,
             "text": self.text,
             "remedy": self.remedy,

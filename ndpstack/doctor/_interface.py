@@ -1,99 +1,84 @@
-"""Checks of one interface: link, driver and XDP mode, MTU, offloads, queues, foreign programs."""
+"""Checks of one interface: link, driver and XDP mode, MTU, offloads, queues, programs of others."""
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
-import socket
-import struct
-from dataclasses import dataclass
+import os
+import time
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
-from pyroute2 import Ethtool, IPRoute
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
 
+from ndpstack._core import ffi, lib
 from ndpstack._units import counted
 from ndpstack.doctor._finding import Finding, Status
-
-SOFTWARE_DRIVERS = frozenset({"veth", "tun", "bridge", "macvlan", "dummy", "ipvlan", "ifb"})
-"""Devices on which generic XDP is the faster choice, or the only one."""
+from ndpstack.doctor._offloads import check_offloads
+from ndpstack.doctor._xdp import check_xdp
 
 BONDS = frozenset({"bonding", "team"})
 
 SINGLE_BUFFER_MTU = 3498
 """Largest MTU whose frames fit one buffer of a page."""
 
-SIOCETHTOOL = 0x8946
-ETHTOOL_GDRVINFO = 3
-DRVINFO_BYTES = 196
-
-XDP_ATTACHED_NONE = 0
-HARMFUL_OFFLOADS = {
-    "tx-tcp-segmentation": "tso",
-    "tx-generic-segmentation": "gso",
-    "tx-vlan-hw-insert": "txvlan",
-}
+CARRIER_SECONDS = 2.0
+"""How long the kernel may take to tell of the carrier of an interface that was set up."""
 
 
 @dataclass(frozen=True)
 class Interface:
-    """What the kernel says of an interface."""
+    """What a port finds of an interface."""
 
     name: str
+    """The canonical one, where it was asked for by another."""
     index: int
     mtu: int
     up: bool
     carrier: bool
     driver: str
+    """Empty when the device does not say."""
+    is_software: bool
+    """All of it is, so that `auto` takes generic XDP."""
     rx_queues: int
-    xdp_mode: int
-    xdp_program: int | None
     holds_default_route: bool
 
 
 def read_interface(name: str) -> Interface | None:
     """Reads an interface of this network namespace, or None when there is none."""
-    with IPRoute() as ipr:
-        found = ipr.link_lookup(ifname=name)
-        if not found:
+    device = ffi.new("struct nd_device *")
+    try:
+        if lib.nd_device_open(device, os.fsencode(name), ffi.new("struct nd_error *")) < 0:
             return None
-        index = int(found[0])
-        link = ipr.get_links(index)[0]
-        xdp = link.get("xdp")
-        default_routes = ipr.get_default_routes()
         return Interface(
-            name=name,
-            index=index,
-            mtu=int(link.get("mtu")),
-            up=link["state"] == "up",
-            carrier=bool(link.get("carrier")),
-            driver=driver_of(name),
-            rx_queues=len(list(Path(f"/sys/class/net/{name}/queues").glob("rx-*"))) or 1,
-            xdp_mode=int(xdp.get_attr("IFLA_XDP_ATTACHED") or 0) if xdp else 0,
-            xdp_program=xdp.get_attr("IFLA_XDP_PROG_ID") if xdp else None,
-            holds_default_route=any(route.get("oif") == index for route in default_routes),
+            name=ffi.string(device.name).decode(),
+            index=device.index,
+            mtu=device.mtu,
+            up=device.set_up,
+            carrier=_has_carrier(device.index),
+            driver=ffi.string(device.driver).decode(),
+            is_software=lib.nd_xdp_prefers_generic(device.driver),
+            rx_queues=device.queues,
+            holds_default_route=lib.nd_device_is_default_route(device),
         )
+    except NetlinkError:  # It was deleted meanwhile.
+        return None
+    finally:
+        lib.nd_device_close(device)
 
 
-def driver_of(name: str) -> str:
-    """The driver's name, or "" when the device does not say."""
-    request = bytearray(struct.pack("I", ETHTOOL_GDRVINFO).ljust(DRVINFO_BYTES, b"\0"))
-    buffer = (memoryview(request)).cast("B")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        address = _address_of(buffer)
-        try:
-            fcntl.ioctl(probe, SIOCETHTOOL, struct.pack("16sQ", name.encode(), address))
-        except OSError:
-            return ""
-    return bytes(request[4:36]).split(b"\0")[0].decode()
+def _has_carrier(index: int) -> bool:
+    """By netlink, which knows it at once: the flag that ports look at may be a second late."""
+    with IPRoute() as ipr:
+        return bool(ipr.get_links(index)[0].get("carrier"))
 
 
-def _address_of(buffer: memoryview) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+def examine_interface(name: str, *, of_switch: bool = False) -> list[Finding]:
+    """Runs every check of an interface.
 
-
-def examine_interface(name: str) -> list[Finding]:
-    """Runs every check of an interface."""
+    Args:
+        name: Of an interface of the calling thread's network namespace.
+        of_switch: It is a switch's port: whether its other end harms a switch is not the question.
+    """
     interface = read_interface(name)
     if interface is None:
         return [
@@ -104,15 +89,16 @@ def examine_interface(name: str) -> list[Finding]:
                 "ip -br link; in another namespace: ip netns exec NAME ndpstack doctor ...",
             )
         ]
-    return [
+    findings = [
         check_link(interface),
         check_driver(interface),
         check_mtu(interface),
         check_queues(interface),
         check_xdp(interface),
         check_default_route(interface),
-        *check_offloads(interface),
+        *check_offloads(interface, of_switch=of_switch),
     ]
+    return [replace(finding, interface=interface.name) for finding in findings]
 
 
 def check_link(interface: Interface) -> Finding:
@@ -123,11 +109,14 @@ def check_link(interface: Interface) -> Finding:
             Status.FAIL,
             f"{interface.name} is down",
             f"ip link set {interface.name} up",
-            partial(_set_up, interface.index),
+            partial(_set_up, interface),
         )
     if not interface.carrier:
         return Finding(
-            "link", Status.FAIL, f"{interface.name} has no carrier", "set its other end up"
+            "link",
+            Status.FAIL,
+            f"{interface.name} has no carrier",
+            "check the cable, or set the other end of the pair up",
         )
     return Finding("link", Status.OK, f"{interface.name} is up")
 
@@ -142,7 +131,7 @@ def check_driver(interface: Interface) -> Finding:
             f"{interface.name} is a bond: AF_XDP on it sees no or one queue only",
             "open a port on each member interface",
         )
-    if driver in SOFTWARE_DRIVERS or interface.name == "lo":
+    if interface.is_software:
         return Finding("driver", Status.OK, f"driver {driver}: auto chooses generic XDP")
     return Finding("driver", Status.OK, f"driver {driver}: auto tries native XDP first")
 
@@ -150,12 +139,11 @@ def check_driver(interface: Interface) -> Finding:
 def check_mtu(interface: Interface) -> Finding:
     """Whether frames fit one buffer."""
     if interface.mtu > SINGLE_BUFFER_MTU:
-        return Finding(
-            "mtu",
-            Status.NOTE,
-            f"MTU {interface.mtu} B needs several buffers a frame",
-            f"ip link set {interface.name} mtu {SINGLE_BUFFER_MTU} is the fastest for bulk",
-        )
+        text = f"MTU {interface.mtu} B needs several buffers a frame"
+        if interface.driver == "loopback":  # Its large MTU is the kernel's own gain.
+            return Finding("mtu", Status.NOTE, text)
+        remedy = f"ip link set {interface.name} mtu {SINGLE_BUFFER_MTU} is the fastest for bulk"
+        return Finding("mtu", Status.NOTE, text, remedy)
     return Finding("mtu", Status.OK, f"MTU {interface.mtu} B")
 
 
@@ -163,19 +151,6 @@ def check_queues(interface: Interface) -> Finding:
     """Every RX queue needs a socket, or its packets go to the kernel."""
     text = counted(interface.rx_queues, "RX queue")
     return Finding("queues", Status.OK, f"{text}: a port opens them all by default")
-
-
-def check_xdp(interface: Interface) -> Finding:
-    """No other XDP program holds the interface."""
-    if interface.xdp_mode == XDP_ATTACHED_NONE:
-        return Finding("xdp", Status.OK, "no XDP program is attached")
-    return Finding(
-        "xdp",
-        Status.FAIL,
-        f"XDP program {interface.xdp_program} is attached to {interface.name}",
-        f"stop its owner, or if it died: ip link set {interface.name} xdp off",
-        partial(_detach, interface.index),
-    )
 
 
 def check_default_route(interface: Interface) -> Finding:
@@ -191,44 +166,13 @@ def check_default_route(interface: Interface) -> Finding:
     return Finding("default_route", Status.OK, "the default route is elsewhere")
 
 
-def check_offloads(interface: Interface) -> list[Finding]:
-    """Offloads that hand a software switch super-frames or frames without their tag."""
-    with Ethtool() as ethtool:
-        features = ethtool.get_features(interface.name).features
-    active = [
-        short
-        for name, short in HARMFUL_OFFLOADS.items()
-        if name in features and features[name].enable
-    ]
-    if not active or interface.driver not in SOFTWARE_DRIVERS:
-        return [Finding("offloads", Status.OK, "no offload stands in a software switch's way")]
-    words = " ".join(f"{short} off" for short in active)
-    return [
-        Finding(
-            "offloads",
-            Status.WARN,
-            f"{', '.join(active)} on {interface.name}: kernel traffic through a software switch "
-            "arrives as super-frames or without its VLAN tag",
-            f"ethtool -K {interface.name} {words}",
-            partial(_disable, interface.name),
-        )
-    ]
-
-
-def _set_up(index: int) -> None:
+def _set_up(interface: Interface) -> None:
+    """Sets it up; what is said of its carrier next is then true."""
     with IPRoute() as ipr:
-        ipr.link("set", index=index, state="up")
-
-
-def _detach(index: int) -> None:
-    with IPRoute() as ipr:
-        ipr.link("set", index=index, xdp_fd=-1)
-
-
-def _disable(name: str) -> None:
-    with Ethtool() as ethtool:
-        features = ethtool.get_features(name)
-        for long_name in HARMFUL_OFFLOADS:
-            if long_name in features.features:
-                features.features[long_name].enable = False
-        ethtool.set_features(name, features)
+        ipr.link("set", index=interface.index, state="up")
+    deadline = time.monotonic() + CARRIER_SECONDS
+    while time.monotonic() < deadline:
+        now = read_interface(interface.name)
+        if now is None or now.carrier:
+            return
+        time.sleep(0.01)
