@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from ndpstack._netns import call_inside
+from ndpstack._units import counted
 from ndpstack.control import Client, UnreachableError
 from ndpstack.doctor import Finding, Status, examine_interface, examine_machine
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, object]
 
-OURS = "xdp"
-"""Check of an interface that finds the daemon's own program."""
+OF_THE_USER = ("capabilities", "memlock")
+"""Checks of the machine that say what this user may do, who need not be the daemon's."""
+
+TOLD_BY_THE_PORT = ("interface", "link")
+"""Checks of an interface that the daemon makes, and where it is."""
 
 GAP_US_MAX = 10_000.0
 """Longest pause of the data path that is no reason to worry."""
@@ -26,14 +30,13 @@ GAP_US_MAX = 10_000.0
 
 def examine(arguments: argparse.Namespace) -> int:
     """Prints what it finds; 1 when something is wrong."""
-    found = [*examine_machine(), *_daemon(arguments)]
+    machine = [item for item in examine_machine() if item.check not in OF_THE_USER]
+    found = [*machine, *_daemon(arguments)]
     if arguments.output == "json":
         print(json.dumps({"schema_version": 1, "findings": [item.as_dict() for item in found]}))
     else:
         for item in found:
-            print(f"{item.status.value:>4}  {item.check}: {item.text}")
-            if item.remedy:
-                print(f"      -> {item.remedy}")
+            print(*item.as_lines(), sep="\n")
     return int(any(item.status is Status.FAIL for item in found))
 
 
@@ -44,9 +47,8 @@ def _daemon(arguments: argparse.Namespace) -> list[Finding]:
             runtime = cast("Row", client.call("show.runtime"))
             ports = cast("list[Row]", client.call("show.ports"))
     except UnreachableError as error:
-        return [
-            Finding("daemon", Status.FAIL, str(error), "systemctl start switchd; or --socket PATH")
-        ]
+        remedy = "if it listens elsewhere: switchctl --socket PATH doctor"
+        return [Finding("daemon", Status.FAIL, str(error), remedy)]
     found = [_running(status), _audit(runtime), _gap(runtime)]
     for port in ports:
         found += _port(port)
@@ -57,7 +59,8 @@ def _running(status: Row) -> Finding:
     if status["unsaved"]:
         text = "settings made at run time are lost with a restart"
         return Finding("daemon", Status.WARN, text, "switchctl save")
-    text = f"{status['switches']} switches with {status['ports']} ports"
+    switches = counted(cast("int", status["switches"]), "switch", "switches")
+    text = f"{switches} with {counted(cast('int', status['ports']), 'port')}"
     return Finding("daemon", Status.OK, text)
 
 
@@ -85,21 +88,34 @@ def _port(port: Row) -> list[Finding]:
     elif port["reason"]:
         found = [Finding(name, Status.NOTE, str(port["reason"]))]
     if str(port["backend"]).startswith(("xdp", "packet")):
-        found += [item for item in _interface(name, str(port["device"])) if item.check != OURS]
+        found += _interface(name, str(port["device"]))
+    if port["backend"] == "packet":
+        found = [_beside(item) if item.check == "xdp" else item for item in found]
     return found
+
+
+def _beside(program: Finding) -> Finding:
+    """An XDP program on the interface of a packet port, which works beside it."""
+    text = f"{program.text}, and sees frames before the port does"
+    return replace(program, status=Status.NOTE, text=text, remedy=None)
 
 
 def _interface(name: str, device: str) -> list[Finding]:
     """What is not right with the interface of a port."""
     netns, _, interface = device.rpartition(":")
-    if netns and os.geteuid() != 0:
-        text = f"{interface} is in network namespace {netns}, which only root may look into"
-        return [Finding(name, Status.NOTE, text, "run it as root")]
-    found: list[Finding] = []
-    with contextlib.suppress(OSError):
-        found = (
-            call_inside(netns, lambda: examine_interface(interface))
-            if netns
-            else examine_interface(interface)
-        )
-    return [item for item in found if item.status is not Status.OK]
+
+    def examine() -> list[Finding]:
+        return examine_interface(interface, of_switch=True)
+
+    try:
+        found = call_inside(netns, examine) if netns else examine()
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        text = f"network namespace {netns} of {interface} cannot be looked into: {reason}"
+        remedy = "run it as root" if isinstance(error, PermissionError) else None
+        return [Finding(name, Status.NOTE, text, remedy)]
+    return [
+        replace(item, interface=device)
+        for item in found
+        if item.status is not Status.OK and item.check not in TOLD_BY_THE_PORT
+    ]

@@ -27,9 +27,9 @@ SOCKET_VARIABLE = "SWITCHD_SOCKET"
 
 EXIT_CODES = {
     0: "done",
-    1: "the daemon refused; stderr says why and what to do",
+    1: "the daemon refused, and stderr says why and what to do; or the doctor found a fault",
     2: "wrong arguments",
-    3: "the daemon cannot be reached",
+    3: "the daemon cannot be reached (to the doctor that is a fault)",
     130: "interrupted",
 }
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import foreign_xdp
 import pytest
 from pyroute2 import NetNS
 
+from ndpstack._netns import call_inside
 from ndpstack.control import Client, UnreachableError
 from ndpstack.paths import PathWatcher
 from ndpstack.testbed import Plan, single_switch
@@ -17,7 +21,6 @@ from ndpstack.testbed.pytest_plugin import lab as lab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from ndpstack.testbed import Lab
 
@@ -204,3 +207,75 @@ def test_the_kernels_routes_are_followed(outside: Outside) -> None:
 def ip(lab_of: Lab, node: str, *words: str) -> None:
     done = lab_of.run(node, ["ip", *words])
     assert done.returncode == 0, (node, words, done.stderr)
+
+
+def doctor(outside: Outside, *prefix: str) -> tuple[int, dict[str, Row]]:
+    """The exit code of `switchctl doctor`, and what it says of the daemon and its ports."""
+    program = str(Path(sys.executable).parent / "switchctl")
+    words = ["--socket", str(outside.folder / "control.sock"), "-o", "json", "doctor"]
+    done = subprocess.run(
+        [*prefix, program, *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert not done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    names = [f"{item['interface']} {item['check']}".removeprefix("None ") for item in findings]
+    start = names.index("daemon")
+    return done.returncode, dict(zip(names[start:], findings[start:], strict=True))
+
+
+@pytest.mark.parametrize("outside", ["xdp", "packet"], indirect=True)
+def test_the_doctor_finds_nothing_wrong_with_a_switch_that_works(outside: Outside) -> None:
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    for device in outside.devices.values():  # On a host's end of the pair they would be a fault.
+        words = ["ethtool", "-K", device, "tx", "on", "tso", "on", "gso", "on"]
+        assert outside.lab.run(_switch(outside), words).returncode == 0
+    code, found = doctor(outside)
+    assert set(found) == {"daemon", "audit", "gap", "port s/p0", "port s/p1"}
+    assert {item["status"] for name, item in found.items() if name != "gap"} == {"ok"}
+    assert found["daemon"]["text"] == "1 switch with 2 ports"
+    assert str(found["port s/p0"]["text"]).startswith("up, ")
+    assert code == 0
+
+
+@pytest.mark.parametrize("outside", ["xdp"], indirect=True)
+def test_the_doctor_says_what_it_may_not_look_at(outside: Outside) -> None:
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
+    code, found = doctor(outside, *powerless)
+    assert found["port s/p0"]["status"] == "note"
+    assert "cannot be looked into: Operation not permitted" in str(found["port s/p0"]["text"])
+    assert found["port s/p0"]["remedy"] == "run it as root"
+    assert code == 0
+
+
+@pytest.mark.parametrize("outside", ["xdp"], indirect=True)
+def test_the_doctor_names_a_link_that_is_down_once(outside: Outside) -> None:
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    outside.lab.set_link("h1", _switch(outside), up=False)
+    outside.until(lambda: outside.states()["p1"] == "down")
+    code, found = doctor(outside)
+    assert [name for name, item in found.items() if item["status"] == "fail"] == ["port s/p1"]
+    assert code == 1
+
+
+@pytest.mark.parametrize("outside", ["xdp"], indirect=True)
+def test_the_doctor_names_the_program_that_holds_a_port(outside: Outside) -> None:
+    outside.stop()
+    call_inside(outside.netns, lambda: foreign_xdp.attach(outside.devices["p1"], "generic"))
+    outside.start()
+    outside.until(lambda: outside.states() == {"p0": "up", "p1": "absent"})
+    code, found = doctor(outside)
+    xdp = found[f"{outside.netns}:{outside.devices['p1']} xdp"]
+    assert str(xdp["text"]).startswith("program foreign (id ")
+    assert f"`ip link set dev {outside.devices['p1']} xdpgeneric off`" in str(xdp["remedy"])
+    assert (xdp["status"], code) == ("fail", 1)
+
+
+@pytest.mark.parametrize("outside", ["packet"], indirect=True)
+def test_a_program_beside_a_packet_port_is_no_fault(outside: Outside) -> None:
+    outside.until(lambda: set(outside.states().values()) == {"up"})
+    call_inside(outside.netns, lambda: foreign_xdp.attach(outside.devices["p1"], "generic"))
+    code, found = doctor(outside)
+    xdp = found[f"{outside.netns}:{outside.devices['p1']} xdp"]
+    assert str(xdp["text"]).endswith("is attached, and sees frames before the port does")
+    assert (xdp["status"], code) == ("note", 0)

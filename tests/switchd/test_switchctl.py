@@ -309,7 +309,7 @@ def test_the_doctor_looks_at_the_daemon_and_its_ports(
     )
     assert found["daemon"]["remedy"] == "switchctl save"
     assert main(["--socket", str(tmp_path / "none.sock"), "doctor"]) == 1
-    assert "-> systemctl start switchd" in capsys.readouterr().out
+    assert "start it: systemctl start switchd\n" in capsys.readouterr().out
 
 
 def test_words_may_be_abbreviated() -> None:
