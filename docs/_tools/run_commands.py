@@ -9,6 +9,7 @@ What they print goes to build/docs-commands/.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -102,6 +103,9 @@ ELSEWHERE_ON_THE_NETWORK = {r"ndpstack host run --interface eth1 .*": "ip netns 
 FINDS = r"(ndpstack|switchctl) doctor.*"
 """Commands that may end with 1: they found something."""
 
+TRACEBACK = b"Traceback (most recent call last)"
+"""What no command prints, whatever it ends with."""
+
 OUTPUT_WITHIN_S, SECONDS, LIMIT_S = 20, 4, 1800
 OUTPUT = ROOT / "build" / "docs-commands"
 
@@ -155,6 +159,9 @@ class Terminal:
                     got = b""
                 self.log.write(got)
                 self.output += got
+                if not got:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self.process.wait(left)  # It ends a moment after it has let go of it.
                 if not got or until_output:
                     break
             elif self.process.poll() is not None:
@@ -182,12 +189,15 @@ class Terminal:
             return (0, 130)
         return (0, 1) if re.fullmatch(FINDS, self.command.plain) else (0,)
 
+    def is_wrong(self) -> bool:
+        """It ended as it may not; a traceback has the exit code of one that found something."""
+        return self.process.returncode not in self.allowed() or TRACEBACK in self.output
+
     def row(self) -> str:
         """Its line of the table."""
-        code = self.process.returncode
         took = (self.ended or time.monotonic()) - self.started
-        verdict = "ok  " if code in self.allowed() else "FAIL"
-        return f"{verdict} {code:4d} {took:7.1f} s  {self.command.text}"
+        verdict = "FAIL" if self.is_wrong() else "ok  "
+        return f"{verdict} {self.process.returncode:4d} {took:7.1f} s  {self.command.text}"
 
 
 def run_page(page: str) -> int:
@@ -229,10 +239,9 @@ def run_page(page: str) -> int:
 def told(terminal: Terminal) -> bool:
     """Prints its row, with the end of its output when it failed; whether it did."""
     print(terminal.row(), flush=True)
-    wrong = terminal.process.returncode not in terminal.allowed()
-    if wrong:
+    if terminal.is_wrong():
         print(bytes(terminal.output[-2000:]).decode(errors="replace"), flush=True)
-    return wrong
+    return terminal.is_wrong()
 
 
 def prepare(page: str, scratch: Path, folder: Path, log: IO[bytes]) -> list[Path]:

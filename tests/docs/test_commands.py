@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import os
 import re
 import secrets
 import subprocess
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from page_commands import PAGES, ROOT, Command, commands
-from run_commands import ELSEWHERE, FORMS, IN_TREE, NOT_RUN, SHOWN_IN_TEXT, WORLDS
+from run_commands import ELSEWHERE, FORMS, IN_TREE, NOT_RUN, SHOWN_IN_TEXT, WORLDS, Terminal, told
 from running_daemon import CONFIG, RunningDaemon
 
 from ndpstack.cli import main as ndpstack
@@ -129,6 +131,27 @@ def test_it_works_as_written(
     if rest[0] in ENDLESS:
         rest += ["--seconds", "0.1"]
     assert switchctl(rest) in ((0, 1) if rest[0] == "doctor" else (0,)), capfdbinary.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("script", "wrong"),
+    [
+        ("echo 'fail  xdp: it is held'; exit 1", False),
+        ("python3 -c 'int(\"xdp\")'", True),
+        ("echo 'usage: doctor'; exit 2", True),
+    ],
+)
+def test_a_traceback_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, *, wrong: bool
+) -> None:
+    """Both end with 1."""
+    (tmp_path / "ndpstack").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "ndpstack").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    terminal = Terminal.start(Command("page.md", "ndpstack doctor"), tmp_path, io.BytesIO())
+    assert terminal.watch(60)
+    os.close(terminal.screen)
+    assert told(terminal) is wrong
 
 
 @pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
