@@ -7,13 +7,13 @@ import json
 import time
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from ndpstack._documents import STATES
 from ndpstack._errors import UserError
 from ndpstack._table import Cell, Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import count, seconds
 from ndpstack.cli._service import add_service, rounds
 from ndpstack.host import read_status
-from ndpstack.host._sockets import STATES
 
 if TYPE_CHECKING:
     import argparse
@@ -149,7 +149,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for number in rounds(arguments.count if arguments.watch else 1):
         if number:
             time.sleep(arguments.watch)
-        document = read_status(arguments.service, "sockets")
+        document = read_status(arguments.service, kind)
         rows = choose(cast("list[Row]", document[kind]), wanted, arguments.all)
         if arguments.json:
             print(json.dumps({"schema_version": 1, kind: rows}), flush=True)

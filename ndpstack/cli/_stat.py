@@ -78,12 +78,13 @@ def choose(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _read(service: str) -> Reading:
-    texts = cast("Mapping[str, Mapping[str, object]]", read_status(service, "help"))
-    groups = cast("Mapping[str, Mapping[str, object]]", read_status(service)["counters"])
+    document = cast(
+        "Mapping[str, Mapping[str, Mapping[str, object]]]", read_status(service, "counters")
+    )
     return Reading(
         time.monotonic(),
-        cast("dict[str, int]", flatten(groups)),
-        cast("dict[str, str]", flatten(texts)),
+        cast("dict[str, int]", flatten(document["counters"])),
+        cast("dict[str, str]", flatten(document["help"])),
     )
 
 

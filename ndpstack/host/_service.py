@@ -17,17 +17,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from ndpstack import __version__, _netns
+from ndpstack._documents import counters, document
 from ndpstack._errors import UserError
 from ndpstack._netlink import UNIVERSE, Netlink
-from ndpstack._stack import GROUPS, Stack, StackConfig
+from ndpstack._stack import Stack, StackConfig
+from ndpstack._status import StatusSocket
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
-from ndpstack.host._sockets import sockets
-from ndpstack.host._status import StatusSocket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ndpstack._stack import Backend, PortState, Profile
 
 log = logging.getLogger("ndpstack.host")
@@ -170,24 +168,16 @@ class HostService:
             raise UserError(str(error.strerror)) from error
         held.callback(self._stack.close, drain=0)
         self._link_rate_bps = stack.link_rate_bps
-        documents: dict[str, Callable[[], Mapping[str, object]]] = {
-            "status": self.describe,
-            "help": self._stack.counter_texts,
-            "sockets": lambda: sockets(self._stack),
-        }
-        self._status = StatusSocket(stack.service or DEFAULT_SERVICE, documents)
+        self._status = StatusSocket(stack.service or DEFAULT_SERVICE, self._document)
         held.callback(self._status.close)
+
+    def _document(self, name: str) -> dict[str, object] | None:
+        return self.describe() if name == "status" else document(self._stack, name)
 
     def describe(self) -> dict[str, object]:
         """What `ndpstack host status` shows."""
         state = self._stack.port_state()
-        counters: dict[str, Mapping[str, int]] = {}
-        for group in GROUPS:
-            try:
-                counters[group] = self._stack.counters(group)
-            except NdpError:  # a port that waits to be opened again has none
-                continue
-        core = counters["core"]
+        values = counters(self._stack)
         return {
             "schema_version": 1,
             "version": __version__,
@@ -199,8 +189,8 @@ class HostService:
             "port": {"state": state.state, "mode": state.mode, "note": state.note},
             "link_rate_bps": self._link_rate_bps,
             "switchd": self._stack.told(),
-            "applications": core["apps_attached"] - core["apps_ended"] - 1,
-            "counters": counters,
+            "applications": values["core"]["apps_attached"] - values["core"]["apps_ended"] - 1,
+            "counters": values,
         }
 
     def serve(self) -> None:

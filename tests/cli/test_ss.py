@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import threading
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from told_stack import told
 
 import ndpstack
+from ndpstack import _sources
+from ndpstack._documents import document
+from ndpstack._status import socket_address
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._ss import choose
-from ndpstack.host._sockets import sockets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +35,7 @@ def service() -> Iterator[str]:
         ndpstack.NdpSocket(client) as sock,
         ndpstack.HomaSocket(server) as answering,
         ndpstack.HomaSocket(client) as asking,
-        told({"sockets": lambda: sockets(server)}) as name,
+        told(partial(document, server)) as name,
     ):
         listener.bind(NDP_PORT)
         listener.listen()
@@ -93,6 +98,78 @@ def test_peers_and_applications(service: str, capsys: pytest.CaptureFixture[str]
     assert ss(capsys, service, "--peers", "--peer", "10.99.99.99") == []
     (application,) = ss(capsys, service, "--apps")
     assert (application["pid"], application["events_late"]) == (os.getpid(), 0)
+
+
+def test_each_table_has_its_document(service: str) -> None:
+    """A host with many connections is not asked for them to show its applications."""
+    for kind in ("exchanges", "peers", "applications"):
+        assert _sources.read_status(service, kind).keys() == {"schema_version", "stack", kind}
+
+
+def test_an_answer_begins_before_it_is_made() -> None:
+    """However long a table takes, who asks knows that somebody is there."""
+    asked_on = threading.Event()
+
+    def make(name: str) -> dict[str, object]:
+        assert asked_on.wait(20)
+        return {name: []}
+
+    with told(make) as name, socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(20)
+        sock.connect(socket_address(name))
+        sock.sendall(b"exchanges")
+        sock.shutdown(socket.SHUT_WR)
+        begun = sock.recv(1)
+        asked_on.set()
+        with sock.makefile() as rest:
+            assert (begun, rest.read()) == (b" ", '{"exchanges": []}')
+
+
+def finish(connection: socket.socket) -> None:
+    with connection:
+        connection.sendall(b'{"peers": []}')
+
+
+def test_an_answer_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"test-slow-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(socket_address(name))
+        server.listen()
+        with _sources.Question(name, "peers") as question:
+            connection, _ = server.accept()
+            assert connection.recv(32) == b"peers"
+            connection.sendall(b" ")
+            monkeypatch.setattr(question, "_until", 0.0)
+            threading.Timer(0.1, finish, [connection]).start()
+            assert question.answer() == {"peers": []}
+
+
+def test_a_silent_asker_holds_up_nobody() -> None:
+    with told(lambda name: {name: []}) as name, socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(socket_address(name))
+        assert _sources.read_status(name, "peers") == {"peers": []}
+        silent.settimeout(20)
+        assert silent.recv(1) == b""
+
+
+def test_who_forks_while_it_answers_keeps_nobody_waiting() -> None:
+    """The child has the connection, too, for as long as it lives."""
+    children: list[int] = []
+    reader, writer = os.pipe()
+
+    def make(name: str) -> dict[str, object]:
+        children.append(os.fork())
+        if children[-1] == 0:
+            os.read(reader, 1)
+            os._exit(0)
+        return {name: []}
+
+    with told(make) as name:
+        assert _sources.read_status(name, "peers") == {"peers": []}
+    os.write(writer, b"x")
+    assert os.waitpid(children[0], 0)[1] == 0
+    os.close(reader)
+    os.close(writer)
 
 
 def test_tables_again_and_again(service: str, capsys: pytest.CaptureFixture[str]) -> None:

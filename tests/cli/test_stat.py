@@ -15,7 +15,7 @@ from ndpstack.cli._exit import Exit
 from ndpstack.cli._stat import Reading, growth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 @pytest.fixture
@@ -23,13 +23,13 @@ def service() -> Iterator[str]:
     """A stack whose `core.rounds` grows by 5 each time that it is asked."""
     asked = count(1)
     with ndpstack.memory_pair() as (_, stack):
-
-        def status() -> Mapping[str, object]:
-            values = dict.fromkeys(stack.counters("core"), 0) | {"rounds": 5 * next(asked)}
-            return {"counters": {"core": values, "homa": {"grants_sent": 0}}}
-
         texts = {group: stack.counter_texts()[group] for group in ("core", "homa")}
-        with told({"status": status, "help": lambda: texts}) as name:
+
+        def counters(_name: str) -> Mapping[str, object]:
+            values = dict.fromkeys(stack.counters("core"), 0) | {"rounds": 5 * next(asked)}
+            return {"counters": {"core": values, "homa": {"grants_sent": 0}}, "help": texts}
+
+        with told(counters) as name:
             yield name
 
 
@@ -78,11 +78,8 @@ def test_a_counter_that_began_anew() -> None:
 
 def test_a_port_that_closes_ends_no_watch(capsys: pytest.CaptureFixture[str]) -> None:
     readings = iter([{"port": {"rx_packets": 7}}, {}, {"port": {"rx_packets": 2}}, {}])
-    documents: dict[str, Callable[[], Mapping[str, object]]] = {
-        "status": lambda: {"counters": next(readings)},
-        "help": lambda: {"port": {"rx_packets": "Packets."}},
-    }
-    with told(documents) as name:
+    texts = {"port": {"rx_packets": "Packets."}}
+    with told(lambda _: {"counters": next(readings), "help": texts}) as name:
         command = ["stat", "--service", name, "port.*"]
         assert main([*command, "-i", "0.01", "-n", "2"]) == Exit.OK
         lines = capsys.readouterr().out.splitlines()

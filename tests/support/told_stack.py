@@ -9,19 +9,21 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ndpstack.host._status import StatusSocket
+from ndpstack._status import StatusSocket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
+
+    from ndpstack._status import Maker
 
 _numbers = itertools.count()
 
 
 @contextmanager
-def told(documents: Mapping[str, Callable[[], Mapping[str, object]]]) -> Iterator[str]:
-    """Serves documents under a name that nobody has, and gives the name."""
+def told(make: Maker) -> Iterator[str]:
+    """Serves documents that it makes under a name that nobody has, and gives the name."""
     name = f"test-told-{os.getpid()}-{next(_numbers)}"
-    socket, stop = StatusSocket(name, documents), threading.Event()
+    socket, stop = StatusSocket(name, make), threading.Event()
 
     def serve() -> None:
         while not stop.is_set():

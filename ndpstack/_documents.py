@@ -1,17 +1,19 @@
-"""What a core has open: connections, RPCs, peers and applications, as plain rows."""
+"""What a core tells of itself: connections, RPCs, peers and applications as rows, and counters."""
 
 from __future__ import annotations
 
+import errno
 import time
 from typing import TYPE_CHECKING, Final
 
 from ndpstack._address import unpack
 from ndpstack._core import ffi, lib
 from ndpstack._rows import ROWS, indices, raw_peers
+from ndpstack._stack import GROUPS, Stack
+from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
     from ndpstack import _core
-    from ndpstack._stack import Stack
 
 Row = dict[str, int | str | float]
 
@@ -100,15 +102,33 @@ def applications(stack: Stack) -> list[Row]:
     ]
 
 
-def sockets(stack: Stack) -> dict[str, object]:
-    """What `ndpstack ss` shows.
+def counters(stack: Stack) -> dict[str, dict[str, int]]:
+    """The values of each group. A protocol that does not run, or a port that is closed, has none.
 
     Raises:
         NdpError: The core is in another process.
     """
-    return {
-        "schema_version": 1,
-        "exchanges": exchanges(stack),
-        "peers": peers(stack),
-        "applications": applications(stack),
-    }
+    found = {}
+    for group in GROUPS:
+        try:
+            found[group] = stack.counters(group)
+        except NdpError as error:
+            if error.errno != errno.ENOENT:
+                raise
+    return found
+
+
+_ROWS: Final = {"exchanges": exchanges, "peers": peers, "applications": applications}
+
+
+def document(stack: Stack, name: str) -> dict[str, object] | None:
+    """What `ndpstack ss` and `stat` show, by the document's name; None: there is no such one.
+
+    Raises:
+        NdpError: The core is in another process.
+    """
+    made: dict[str, object] = {"schema_version": 1, "stack": stack.name}
+    if name == "counters":
+        return made | {"counters": counters(stack), "help": stack.counter_texts()}
+    rows = _ROWS.get(name)
+    return made | {name: rows(stack)} if rows else None
