@@ -17,7 +17,6 @@ from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator
 
     from ndpstack import Stack
 
@@ -75,24 +74,12 @@ async def _call(stack: Stack, arguments: argparse.Namespace) -> None:
     values = [value_of(text) for text in arguments.value]
     async with Client(stack, [(arguments.host, arguments.port)]) as client:
         if arguments.stream:
-            await _print_stream(client.stream(arguments.method, *values), arguments.timeout)
+            stream = client.stream(arguments.method, *values, timeout=arguments.timeout)
+            async for value in stream:
+                print(_text(value), flush=True)
             return
         value = await client.call(arguments.method, *values, timeout=arguments.timeout)
         print(_text(value))
-
-
-async def _print_stream(values: AsyncIterator[object], wait_s: float) -> None:
-    try:
-        while True:
-            async with asyncio.timeout(wait_s) as limit:
-                value = await anext(values)
-            print(_text(value), flush=True)
-    except StopAsyncIteration:
-        return
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        raise UserError(f"no value came in {wait_s:g} s; --timeout gives the stream more") from None
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
@@ -14,16 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ndpstack import HomaSocket, _homa
-from ndpstack._errors import UserError
+from ndpstack import HomaSocket, Stack, StackConfig, _homa
 from ndpstack.cli import main
-from ndpstack.cli._call import _print_stream
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import SERVER_PORT_MAX
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from ndpstack._socket import Address
 
@@ -151,16 +148,17 @@ def test_streams_and_values_are_told_apart(
     assert (said.out, "count streams" in said.err) == ("", True)
 
 
-def test_a_stream_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
-    """--timeout is for each of its values."""
-
-    async def values() -> AsyncIterator[object]:
-        yield b"\1"
-        await asyncio.Event().wait()
-
-    with pytest.raises(UserError, match="no value came in"):
-        asyncio.run(_print_stream(values(), 0.01))
-    assert capsys.readouterr().out == '"01"\n'
+@pytest.mark.parametrize("way", [[], ["--stream"]])
+def test_a_server_that_is_silent_is_not_waited_for(
+    capsys: pytest.CaptureFixture[str], way: list[str]
+) -> None:
+    name = f"test-try-{os.getpid()}-{time.monotonic_ns()}"
+    end = StackConfig(name=name, backend="memory", address="10.0.0.1", listen=True)
+    with Stack(end) as stack, HomaSocket(stack) as silent:
+        silent.bind(4000)
+        words = ["call", *way, "-t", "0.05", "-m", name, "10.0.0.1", "count", "3"]
+        assert main(words) == Exit.USAGE
+    assert "ETIMEDOUT" in capsys.readouterr().err
 
 
 def test_a_way_that_is_lost_midway(
