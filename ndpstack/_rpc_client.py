@@ -8,10 +8,10 @@ import dataclasses
 import errno
 import inspect
 import time
-import typing
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from ndpstack import aio
+from ndpstack._rpc_types import Convert, pack, result_converter
 from ndpstack._rpc_wire import (
     CLOSE,
     END,
@@ -26,7 +26,6 @@ from ndpstack._rpc_wire import (
     RemoteError,
     ReplyHead,
     pack_request,
-    plain,
     unpack_reply,
 )
 from ndpstack.errors import NdpError, Refused, Reset, Unreachable, make_error
@@ -148,6 +147,7 @@ class Client:
         args: tuple[object, ...],
         kwargs: dict[str, object],
         timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
+        convert: Convert | None = None,
     ) -> AsyncGenerator[object, None]:
         head, server = await self._ask(name, args, kwargs, STREAM, timeout)
         cursor = head.cursor
@@ -156,7 +156,8 @@ class Client:
             server.outstanding += 1
         try:
             while head.status != END:
-                yield self._value(head)
+                value = self._value(head)
+                yield value if convert is None else convert(value)
                 request = pack_request(NEXT, STREAM, cursor, b"")
                 reply = await self._socket.request(server.address, request, timeout=timeout)
                 head = unpack_reply(reply)
@@ -195,8 +196,7 @@ class Client:
         timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
     ) -> tuple[ReplyHead, _Server]:
         until = None if timeout is None else time.monotonic() + timeout
-        named = {key: plain(value) for key, value in kwargs.items()}
-        body = self._codec.pack([[plain(value) for value in args], named])
+        body = pack(self._codec, [args, kwargs])
         refusal: Exception | None = None
         for server in self._by_preference():
             left = None if until is None else max(0.0, until - time.monotonic())
@@ -238,10 +238,18 @@ class Client:
     def stub(self, interface: type[T], *, timeout: float | None = None) -> T:
         """An object with the methods of a class whose annotations describe the service.
 
+        Results are made as they are annotated: dataclasses of dictionaries, tuples of lists,
+        wherever they are in lists, tuples, dictionaries and fields, and also where they may be
+        None. Numbers, text and bytes are not looked at, nor is `object`. Other classes are the
+        codec's matter: a value that is none of that class is an error, as is one that does not
+        fit.
+
         Args:
-            interface: A class of coroutine methods, whose bodies are never run. A dataclass as a
-                result is made from the dictionary that came.
+            interface: A class of coroutine methods, whose bodies are never run.
             timeout: Seconds of each call, and of each value of a stream.
+
+        Raises:
+            TypeError: No value can be made for an annotation, which the text names.
         """
         return cast("T", Stub(self, interface, timeout))
 
@@ -282,26 +290,17 @@ class Stub:
     def _bind(
         self, name: str, function: Callable[..., object]
     ) -> Callable[..., Awaitable[object] | AsyncGenerator[object, None]]:
-        signature = inspect.signature(function)
+        signature, convert = inspect.signature(function), result_converter(function)
         client, timeout = self._client, self._timeout
 
         def stream(*args: object, **kwargs: object) -> AsyncGenerator[object, None]:
             bound = signature.bind(self, *args, **kwargs)
-            return client._stream(name, bound.args[1:], bound.kwargs, timeout)
+            return client._stream(name, bound.args[1:], bound.kwargs, timeout, convert)
 
         async def call(*args: object, **kwargs: object) -> object:
             bound = signature.bind(self, *args, **kwargs)
             head, _ = await client._ask(name, bound.args[1:], bound.kwargs, 0, timeout)
-            return _typed(client._value(head), result)
+            value = client._value(head)
+            return value if convert is None else convert(value)
 
-        if inspect.isasyncgenfunction(function):
-            return stream
-        result = typing.get_type_hints(function).get("return")
-        return call
-
-
-def _typed(value: object, annotation: object) -> object:
-    """The value as its annotation wants it, as far as that is a dataclass."""
-    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
-        return annotation(**cast("dict[str, object]", value))
-    return value
+        return stream if inspect.isasyncgenfunction(function) else call

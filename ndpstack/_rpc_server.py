@@ -16,6 +16,7 @@ from ndpstack import aio
 from ndpstack._rpc_deadline import LateError, set_deadline, within
 from ndpstack._rpc_metrics import Metrics, count_end
 from ndpstack._rpc_streams import Streams
+from ndpstack._rpc_types import Arguments, argument_converter, pack
 from ndpstack._rpc_wire import (
     CLOSE,
     END,
@@ -29,7 +30,6 @@ from ndpstack._rpc_wire import (
     MsgpackCodec,
     RequestHead,
     pack_reply,
-    plain,
     unpack_request,
 )
 from ndpstack.errors import MessageTooLong, NdpError
@@ -51,6 +51,8 @@ class _Method:
     call: Handler
     streams: bool
     in_thread: bool
+    arguments: Arguments | None
+    """None when they come as they are annotated."""
 
 
 @contextlib.asynccontextmanager
@@ -122,6 +124,8 @@ class Service:
     ) -> F | Callable[[F], F]:
         """Registers a function under its own name, or another.
 
+        Its arguments are made as they are annotated, in the way of Client.stub().
+
         Args:
             function: When used as a plain decorator.
             name: What clients call it.
@@ -129,6 +133,7 @@ class Service:
 
         Raises:
             ValueError: There is such a method already.
+            TypeError: No value can be made for an argument's annotation.
         """
 
         def register(handler: F) -> F:
@@ -141,7 +146,7 @@ class Service:
         if name in self._methods:
             raise ValueError(f"service {self.name} has a method {name} already")
         streams = inspect.isasyncgenfunction(handler)
-        self._methods[name] = _Method(handler, streams, thread)
+        self._methods[name] = _Method(handler, streams, thread, argument_converter(handler))
         self.metrics[name] = Metrics()
 
     # ---- serving ----
@@ -260,22 +265,27 @@ class Service:
         """Runs the method and replies; returns the reply's length."""
         if head.flags & STREAM:
             raise TypeError(f"{head.method} is no stream: call() it")
-        args, kwargs = self._arguments(head)
+        args, kwargs = self._arguments(head, method)
         left = head.left_ns / 1e9 or None
         set_deadline(left)
         value = await within(left, self._value(method, args, kwargs))
         if head.flags & ONE_WAY:
             return 0
-        reply = pack_reply(VALUE, self._codec.pack(plain(value)))
+        reply = pack_reply(VALUE, pack(self._codec, value))
         await rpc.reply(reply)
         return len(reply)
 
-    def _arguments(self, head: RequestHead) -> tuple[list[object], dict[str, object]]:
+    def _arguments(
+        self, head: RequestHead, method: _Method
+    ) -> tuple[list[object], dict[str, object]]:
         body = self._codec.unpack(head.body)
         if isinstance(body, list | tuple) and len(body) == 2:
             args, kwargs = body
             if isinstance(args, list | tuple) and isinstance(kwargs, dict):
-                return list(args), {str(key): value for key, value in kwargs.items()}
+                named = {str(key): value for key, value in kwargs.items()}
+                if method.arguments is None:
+                    return list(args), named
+                return method.arguments.convert(args, named)
         raise ValueError("the request's body is not [arguments, named arguments]")
 
     @staticmethod
@@ -305,7 +315,7 @@ class Service:
         def call() -> AsyncGenerator[object, None]:
             if not head.flags & STREAM:
                 raise TypeError(f"{head.method} streams: read it with stream()")
-            args, kwargs = self._arguments(head)
+            args, kwargs = self._arguments(head, method)
             values = method.call(*args, **kwargs)
             assert isinstance(values, AsyncGenerator)
             return values

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from ndpstack._rpc_deadline import LateError, set_deadline, within
 from ndpstack._rpc_metrics import Metrics, count_end
-from ndpstack._rpc_wire import END, PART, Codec, pack_reply, plain
+from ndpstack._rpc_types import pack
+from ndpstack._rpc_wire import END, PART, Codec, pack_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -104,7 +105,7 @@ class Streams:
             value = await within(stream.patience, anext(stream.values))
         except StopAsyncIteration:
             return None
-        return self._codec.pack(plain(value))
+        return pack(self._codec, value)
 
     async def leave(self, cursor: int) -> None:
         """Ends a stream that its client does not read to its end."""

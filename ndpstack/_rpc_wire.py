@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import struct
-from dataclasses import asdict, is_dataclass
 from typing import Final, NamedTuple, Protocol
 
 import msgpack
@@ -58,7 +57,10 @@ class Codec(Protocol):
     """Packs values into bytes and back. msgspec's encoders fit behind it for hot typed calls."""
 
     def pack(self, value: object) -> bytes:
-        """Bytes of a value; TypeError or ValueError when it cannot be packed."""
+        """Bytes of a value; ValueError, or TypeError when it does not know a type in it.
+
+        Then it is asked again, with dictionaries in place of dataclasses.
+        """
 
     def unpack(self, data: memoryview) -> object:
         """The value of bytes; ValueError when they are none."""
@@ -80,17 +82,6 @@ class MsgpackCodec:
             ValueError: They are no msgpack, or claim more than there is.
         """
         return msgpack.unpackb(data, strict_map_key=False)
-
-
-PLAIN: Final = frozenset({int, float, bool, str, bytes, list, tuple, dict, type(None)})
-"""Types of values that are quickly told to be no dataclasses."""
-
-
-def plain(value: object) -> object:
-    """A value as codecs know it: dataclasses become dictionaries."""
-    if type(value) in PLAIN:
-        return value
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 class RequestHead(NamedTuple):

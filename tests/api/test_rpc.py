@@ -231,6 +231,7 @@ def test_typed_stubs(kind: str, pair: Pair) -> None:
     async def body(client: Client) -> None:
         api = client.stub(Api, timeout=5)
         assert await api.add(2, b=5) == 7
+        assert await api.mirror(Point(1, 2)) == Point(2, 1)
         with pytest.raises(TypeError, match="missing a required argument"):
             await api.add()  # type: ignore[call-arg]
 

@@ -1,0 +1,295 @@
+"""Values as codecs know them, and as annotations want them.
+
+Codecs know None, numbers, text, bytes, lists and dictionaries. A dataclass travels as a dictionary
+of its fields and a tuple as a list; where an annotation wants one, it is made again. What there is
+to do is found out when a method is registered or a stub is made: values that need nothing done cost
+nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import itertools
+import types
+import typing
+from collections import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ndpstack._rpc_wire import Codec
+
+Convert = Callable[[object], object]
+"""Makes what an annotation wants of a value that came."""
+
+AS_THEY_COME: Final = (
+    None, type(None), bool, int, float, str, bytes, list, dict, object, typing.Any,
+    inspect.Parameter.empty,
+)  # fmt: skip
+"""Annotations whose values arrive as what they were."""
+
+STREAMS: Final = (abc.AsyncIterator, abc.AsyncGenerator, abc.AsyncIterable)
+"""What async generators may be annotated as."""
+
+
+# ---- what codecs know ----
+
+
+def pack(codec: Codec, value: object) -> bytes:
+    """Bytes of a value. Dataclasses are only looked for where the codec refuses a type."""
+    try:
+        return codec.pack(value)
+    except TypeError:
+        return codec.pack(plain(value))
+
+
+def plain(value: object) -> object:
+    """A value with dictionaries in place of dataclasses."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    return value
+
+
+# ---- what annotations want ----
+
+
+class _Record:
+    """Makes a dataclass of the dictionary of its fields."""
+
+    def __init__(self, cls: type) -> None:
+        self._cls = cls
+        self._set_later = {each.name for each in dataclasses.fields(cls) if not each.init}
+        self.converts: dict[str, Convert] = {}
+
+    def __call__(self, value: object) -> object:
+        if isinstance(value, self._cls):  # The codec knows dataclasses.
+            return value
+        if not isinstance(value, dict):
+            raise _mismatch(value, self._cls.__name__)
+        converts, later = self.converts, self._set_later
+        fields = {name: each for name, each in value.items() if name not in later}
+        for name in converts.keys() & fields.keys():
+            fields[name] = converts[name](fields[name])
+        return self._cls(**fields)
+
+
+class _Check:
+    """Looks at a class that only the codec can know: it is not made."""
+
+    def __init__(self, cls: type) -> None:
+        try:
+            isinstance(None, cls)
+        except TypeError:
+            raise _unknown(cls) from None
+        self._cls = cls
+
+    def __call__(self, value: object) -> object:
+        if not isinstance(value, self._cls):
+            raise _mismatch(value, self._cls.__name__)
+        return value
+
+
+def converter(annotation: object, known: dict[type, _Record] | None = None) -> Convert | None:
+    """What makes values as annotated of those that come; None where they come so.
+
+    Args:
+        annotation: A type, its names resolved.
+        known: Dataclasses that were met on the way here: one may hold others of its kind.
+
+    Raises:
+        TypeError: Such values cannot be made.
+    """
+    known = {} if known is None else known
+    if isinstance(annotation, typing.NewType):
+        annotation = annotation.__supertype__
+    origin, of = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    if origin is typing.Literal or (not of and any(origin is each for each in AS_THEY_COME)):
+        return None
+    if origin is tuple:
+        return _tuple(of or (object, ...), known)
+    if origin in (list, abc.Sequence, abc.Iterable) and of:
+        return _list(converter(of[0], known))
+    if origin in (dict, abc.Mapping) and of and converter(of[0]) is None:
+        return _dictionary(converter(of[1], known))
+    if origin in (typing.Union, types.UnionType):
+        return _union(annotation, [converter(each, known) for each in of])
+    if isinstance(annotation, type) and not of:
+        return _record(annotation, known) or _Check(annotation)
+    raise _unknown(annotation)
+
+
+def _unknown(annotation: object) -> TypeError:
+    return TypeError(
+        f"values of {annotation} cannot be made of what travels: annotate dataclasses, list, dict, "
+        "tuple, any of these or None, plain values, or object for what is to be left as it comes"
+    )
+
+
+def _mismatch(value: object, due: str) -> TypeError:
+    return TypeError(f"{type(value).__name__} came where {due} is due")
+
+
+def _record(cls: type, known: dict[type, _Record]) -> Convert | None:
+    if not dataclasses.is_dataclass(cls):
+        return None
+    if cls not in known:
+        record = known[cls] = _Record(cls)
+        hints = typing.get_type_hints(cls)
+        for each in dataclasses.fields(cls):
+            if each.init and (convert := converter(hints[each.name], known)) is not None:
+                record.converts[each.name] = convert
+    return known[cls]
+
+
+def _items(value: object, due: str) -> Sequence[object]:
+    if not isinstance(value, list | tuple):
+        raise _mismatch(value, due)
+    return value
+
+
+def _list(convert: Convert | None) -> Convert | None:
+    if convert is None:
+        return None
+    return lambda value: [convert(each) for each in _items(value, "list")]
+
+
+def _tuple(of: tuple[object, ...], known: dict[type, _Record]) -> Convert:
+    if of[-1] is ...:
+        convert = _list(converter(of[0], known))
+        return lambda value: tuple(_items(value if convert is None else convert(value), "tuple"))
+    converts = [converter(each, known) for each in of]
+
+    def make(value: object) -> object:
+        items = _items(value, "tuple")
+        if len(items) != len(converts):
+            raise TypeError(f"{len(items)} items came where a tuple of {len(converts)} is due")
+        return tuple(
+            each if convert is None else convert(each)
+            for convert, each in zip(converts, items, strict=True)
+        )
+
+    return make
+
+
+def _dictionary(convert: Convert | None) -> Convert | None:
+    if convert is None:
+        return None
+
+    def make(value: object) -> object:
+        if not isinstance(value, dict):
+            raise _mismatch(value, "dict")
+        return {key: convert(each) for key, each in value.items()}
+
+    return make
+
+
+def _union(annotation: object, converts: list[Convert | None]) -> Convert | None:
+    """One kind that has to be made, or None; or several of which each is what came."""
+    made = [each for each in converts if each is not None and not isinstance(each, _Check)]
+    if not made:
+        return None
+    if len(converts) > 2 or types.NoneType not in typing.get_args(annotation):
+        raise _unknown(annotation)
+    return lambda value: None if value is None else made[0](value)
+
+
+# ---- functions ----
+
+
+def _convert_for(function: Callable[..., object], what: str, annotation: object) -> Convert | None:
+    """As converter(), for an annotation as a function has it."""
+    scope = inspect.unwrap(function)
+    while isinstance(scope, functools.partial):
+        scope = scope.func
+    # Linters have modules import the names of types for type checkers alone.
+    names = {**vars(abc), **getattr(scope, "__globals__", {})}
+    holder = types.SimpleNamespace(__annotations__={what: annotation})
+    name = getattr(scope, "__name__", type(scope).__name__)
+    try:
+        return converter(_item_type(typing.get_type_hints(holder, names)[what]))
+    except NameError as error:
+        reason = f"{error}: annotations need their names at run time"
+        raise TypeError(f"{what} of {name}(): {reason}") from error
+    except TypeError as error:
+        raise TypeError(f"{what} of {name}(): {error}") from error
+
+
+def _item_type(annotation: object) -> object:
+    """The type of a stream's values; any other as it is."""
+    if (typing.get_origin(annotation) or annotation) in STREAMS:
+        return (typing.get_args(annotation) or (object,))[0]
+    return annotation
+
+
+def result_converter(function: Callable[..., object]) -> Convert | None:
+    """What makes a function's result, or each value of its stream, as annotated.
+
+    Raises:
+        TypeError: It cannot be made; the text names the annotation.
+    """
+    return _convert_for(function, "result", inspect.signature(function).return_annotation)
+
+
+class Arguments:
+    """Makes a function's arguments as annotated."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._by_position: list[Convert | None] = []
+        self._by_name: dict[str, Convert | None] = {}
+        self._rest: Convert | None = None
+        self._others: Convert | None = None
+        for name, parameter in inspect.signature(function).parameters.items():
+            kind = parameter.kind
+            convert = _convert_for(function, f"argument {name}", parameter.annotation)
+            if kind is parameter.VAR_POSITIONAL:
+                self._rest = convert
+            elif kind is parameter.VAR_KEYWORD:
+                self._others = convert
+            elif kind is parameter.KEYWORD_ONLY:
+                self._by_name[name] = convert
+            else:
+                self._by_position.append(convert)
+                self._by_name[name] = convert
+
+    def is_idle(self) -> bool:
+        """True when all arguments come as they are annotated."""
+        converts = [*self._by_position, *self._by_name.values(), self._rest, self._others]
+        return all(each is None for each in converts)
+
+    def convert(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[list[object], dict[str, object]]:
+        """The arguments that came, as annotated.
+
+        Raises:
+            TypeError: One is of another kind.
+        """
+        converts = itertools.chain(self._by_position, itertools.repeat(self._rest))
+        made = [
+            each if convert is None else convert(each)
+            for convert, each in zip(converts, args, strict=False)
+        ]
+        named = {}
+        for name, each in kwargs.items():
+            convert = self._by_name.get(name, self._others)
+            named[name] = each if convert is None else convert(each)
+        return made, named
+
+
+def argument_converter(function: Callable[..., object]) -> Arguments | None:
+    """What makes a function's arguments as annotated; None where they come so.
+
+    Raises:
+        TypeError: One cannot be made; the text names it and the annotation.
+    """
+    try:
+        arguments = Arguments(function)
+    except ValueError:  # It has no signature: some functions of C.
+        return None
+    return None if arguments.is_idle() else arguments
