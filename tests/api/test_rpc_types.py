@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Literal, NewType
 import pytest
 from called import PORT, Pair, by_loop, with_client
 from loops import run
-from typing_extensions import Buffer
-
 
 from ndpstack._rpc_types import argument_converter, result_converter
 from ndpstack.rpc import Client, RemoteError, Service
@@ -240,7 +238,7 @@ async def simple(
     raise NotImplementedError
 
 
-async def bytes_like(data: bytes | Buffer) -> None:
+async def bytes_like(data: bytes | memoryview) -> None:
     raise NotImplementedError
 
 
