@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 from typing import Final, Self
 
 from ndpstack._errors import UserError
-from ndpstack._status import socket_address
+from ndpstack._status import Owner, socket_address
 
 BEGIN_SECONDS: Final = 2.0
 """How long an answer may take to begin, which it does before it is made."""
@@ -43,6 +44,12 @@ class Question:
         self._socket.settimeout(BEGIN_SECONDS)
         try:
             self._socket.connect(socket_address(self._service))
+            self.owner = Owner.of(self._socket)
+            if os.geteuid() not in (0, self.owner.uid):
+                raise UserError(
+                    f"host {self._service}: {self.owner} has the name; it would answer that user "
+                    "and root only"
+                )
             self._socket.sendall(self._name.encode())
             self._socket.shutdown(socket.SHUT_WR)
         except (ConnectionRefusedError, FileNotFoundError):
@@ -71,15 +78,19 @@ class Question:
                     raise UserError(f"host {self._service}: its answer is too long")
         except OSError as error:
             raise self._silence(error) from error
-        if not data:
-            raise UserError(
-                f"host {self._service}: no answer; it answers its own user and root only"
-            )
-        if data.isspace():
+        return self._read(data)
+
+    def _read(self, data: bytearray) -> dict[str, object]:
+        if not data.strip():
             raise UserError(
                 f"host {self._service}: no {self._name}; it has ended, or is of another version"
             )
-        document: dict[str, object] = json.loads(data)
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise UserError(f"host {self._service}: {self.owner} answers, but with no document")
         return document
 
     def close(self) -> None:
@@ -94,7 +105,7 @@ class Question:
 
 
 def read_status(service: str, name: str = "status") -> dict[str, object]:
-    """Asks a running host service for one of its documents.
+    """Asks a running host service for one of its documents. Who it is says the kernel, not itself.
 
     Args:
         service: The service's name.
@@ -104,4 +115,5 @@ def read_status(service: str, name: str = "status") -> dict[str, object]:
         UserError: There is no such service, or it does not answer.
     """
     with Question(service, name) as question:
-        return question.answer()
+        answer, owner = question.answer(), question.owner
+        return answer | {"pid": owner.pid, "user": owner.user}

@@ -7,11 +7,12 @@ begins with a blank at once, which says that the document is being made.
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import struct
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from ndpstack._errors import UserError
 
@@ -36,6 +37,31 @@ def socket_address(service: str) -> str:
     return f"\0ndpstack/{service}/status"
 
 
+class Owner(NamedTuple):
+    """Who is at the other end of a connection, or has bound the socket there."""
+
+    pid: int
+    uid: int
+
+    @classmethod
+    def of(cls, connection: socket.socket) -> Self:
+        """As the kernel knows it."""
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(raw)
+        return cls(pid, uid)
+
+    @property
+    def user(self) -> str:
+        """The user's name, or number if it has none."""
+        try:
+            return pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            return str(self.uid)
+
+    def __str__(self) -> str:
+        return f"PID {self.pid} of user {self.user}"
+
+
 class StatusSocket:
     """Answers root and this process's own user.
 
@@ -44,7 +70,7 @@ class StatusSocket:
         make: What it tells.
 
     Raises:
-        UserError: Another host service of this name runs here.
+        UserError: Somebody has the name: another service, or who wants to be taken for one.
     """
 
     def __init__(self, service: str, make: Maker) -> None:
@@ -59,8 +85,18 @@ class StatusSocket:
             self._socket.listen()
         except OSError as error:
             self._socket.close()
-            text = f"host {service}: no status socket ({error.strerror}); is another one running?"
+            remedy = "end it, or take a path for a name, in a folder that only you write to"
+            text = (
+                f"host {service}: no status socket ({error.strerror}{self._taken_by()}); {remedy}"
+            )
             raise UserError(text) from error
+
+    def _taken_by(self) -> str:
+        with socket.socket(socket.AF_UNIX) as sock, suppress(OSError):
+            sock.settimeout(NAME_SECONDS)
+            sock.connect(self._address)
+            return f" by {Owner.of(sock)}"
+        return ""
 
     def fileno(self) -> int:
         """Readable when somebody asks; -1: closed."""
@@ -74,7 +110,7 @@ class StatusSocket:
             except OSError:
                 return
             with connection, suppress(OSError):
-                if self._is_welcome(connection):
+                if Owner.of(connection).uid in (0, os.geteuid()):
                     self._serve(connection)
                 # A child that was forked meanwhile has the connection, too.
                 connection.shutdown(socket.SHUT_RDWR)
@@ -88,12 +124,6 @@ class StatusSocket:
             import json  # Not before somebody asks: a stack of a program has this socket, too.
 
             connection.sendall(json.dumps(document).encode())
-
-    @staticmethod
-    def _is_welcome(connection: socket.socket) -> bool:
-        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        _, user, _ = _CREDENTIALS.unpack(raw)
-        return user in (0, os.geteuid())
 
     def _unlink(self) -> None:
         with suppress(FileNotFoundError):

@@ -140,7 +140,8 @@ def _print(status: Mapping[str, object]) -> None:
     port = cast("Mapping[str, str]", status["port"])
     note = f"; {port['note']}" if port["note"] else ""
     addresses = ", ".join(cast("list[str]", status["addresses"]))
-    print(f"service       {status['service']} (pid {status['pid']}, up {status['uptime_s']} s)")
+    who = f"pid {status['pid']}, user {status['user']}"
+    print(f"service       {status['service']} ({who}, up {status['uptime_s']} s)")
     print(f"interface     {status['interface']}, {port['state']}, {port['mode']}{note}")
     print(f"addresses     {addresses}")
     if status["link_rate_bps"]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pwd
 import socket
 import threading
 from functools import partial
@@ -15,13 +17,14 @@ from told_stack import told
 import ndpstack
 from ndpstack import _sources
 from ndpstack._documents import document
-from ndpstack._status import socket_address
+from ndpstack._errors import UserError
+from ndpstack._status import StatusSocket, socket_address
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._ss import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NDP_PORT, HOMA_PORT = 5000, 6000
 
@@ -103,7 +106,8 @@ def test_peers_and_applications(service: str, capsys: pytest.CaptureFixture[str]
 def test_each_table_has_its_document(service: str) -> None:
     """A host with many connections is not asked for them to show its applications."""
     for kind in ("exchanges", "peers", "applications"):
-        assert _sources.read_status(service, kind).keys() == {"schema_version", "stack", kind}
+        document = _sources.read_status(service, kind)
+        assert document.keys() == {"schema_version", "stack", "pid", "user", kind}
 
 
 def test_an_answer_begins_before_it_is_made() -> None:
@@ -125,9 +129,10 @@ def test_an_answer_begins_before_it_is_made() -> None:
             assert (begun, rest.read()) == (b" ", '{"exchanges": []}')
 
 
-def finish(connection: socket.socket) -> None:
+def finish(connection: socket.socket, answer: bytes) -> None:
     with connection:
-        connection.sendall(b'{"peers": []}')
+        assert connection.recv(32) == b"peers"
+        connection.sendall(answer)
 
 
 def test_an_answer_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,17 +142,16 @@ def test_an_answer_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch)
         server.listen()
         with _sources.Question(name, "peers") as question:
             connection, _ = server.accept()
-            assert connection.recv(32) == b"peers"
             connection.sendall(b" ")
             monkeypatch.setattr(question, "_until", 0.0)
-            threading.Timer(0.1, finish, [connection]).start()
+            threading.Timer(0.1, finish, [connection, b'{"peers": []}']).start()
             assert question.answer() == {"peers": []}
 
 
 def test_a_silent_asker_holds_up_nobody() -> None:
     with told(lambda name: {name: []}) as name, socket.socket(socket.AF_UNIX) as silent:
         silent.connect(socket_address(name))
-        assert _sources.read_status(name, "peers") == {"peers": []}
+        assert _sources.read_status(name, "peers")["peers"] == []
         silent.settimeout(20)
         assert silent.recv(1) == b""
 
@@ -164,12 +168,76 @@ def test_who_forks_while_it_answers_keeps_nobody_waiting() -> None:
             os._exit(0)
         return {name: []}
 
-    with told(make) as name:
-        assert _sources.read_status(name, "peers") == {"peers": []}
-    os.write(writer, b"x")
+    try:
+        with told(make) as name:
+            assert _sources.read_status(name, "peers")["peers"] == []
+    finally:
+        os.write(writer, b"x")
     assert os.waitpid(children[0], 0)[1] == 0
     os.close(reader)
     os.close(writer)
+
+
+def test_who_answers_is_the_kernels_word() -> None:
+    with told(lambda _: {"pid": 1, "user": "nobody"}) as name:
+        found = _sources.read_status(name)
+    assert (found["pid"], found["user"]) == (os.getpid(), pwd.getpwuid(os.geteuid()).pw_name)
+
+
+def test_a_name_that_is_taken_is_refused_with_its_owner() -> None:
+    name = f"test-taken-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as squatter:
+        squatter.bind(socket_address(name))
+        squatter.listen()
+        with pytest.raises(UserError, match=f"by PID {os.getpid()} of user .*; .* a path"):
+            StatusSocket(name, lambda _: None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_other_users_are_neither_asked_nor_answered(service: str) -> None:
+    refused = as_nobody(lambda: _sources.read_status(service, "peers"))
+    assert f"PID {os.getpid()} of user root has the name" in refused
+    assert as_nobody(lambda: ask_anyway(service)) == "b''"
+
+
+def ask_anyway(service: str) -> bytes:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(20)
+        sock.connect(socket_address(service))
+        with contextlib.suppress(ConnectionResetError):
+            return sock.recv(1)
+        return b""
+
+
+def as_nobody(call: Callable[[], object]) -> str:
+    """What it returns or raises in a process of user `nobody`."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            text = str(call())
+        except BaseException as error:
+            text = str(error)
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        text = file.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return text
+
+
+@pytest.mark.parametrize("answer", [b"[]", b"nonsense", b"[" * 100_000])
+def test_an_answer_that_is_no_document(answer: bytes) -> None:
+    name = f"test-nonsense-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(socket_address(name))
+        server.listen()
+        with _sources.Question(name, "peers") as question:
+            threading.Thread(target=finish, args=(server.accept()[0], answer)).start()
+            with pytest.raises(UserError, match="no document"):
+                question.answer()
 
 
 def test_tables_again_and_again(service: str, capsys: pytest.CaptureFixture[str]) -> None:
