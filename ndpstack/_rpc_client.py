@@ -28,7 +28,7 @@ from ndpstack._rpc_wire import (
     pack_request,
     unpack_reply,
 )
-from ndpstack.errors import NdpError, Refused, Reset, Unreachable, make_error
+from ndpstack.errors import NdpError, Refused, Reset, Timeout, Unreachable, make_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -41,6 +41,9 @@ T = TypeVar("T")
 SET_ASIDE_S: Final = 1.0
 """A server that refused is not asked again for so long, as long as there are others."""
 
+SET_ASIDE_S_MAX: Final = 60.0
+"""One that is silent costs its caller the timeout: it is set aside twice as long each time."""
+
 CLOSE_S: Final = 1.0
 """A server is given so long to take the end of a stream that was left; it ends idle ones itself."""
 
@@ -51,13 +54,33 @@ class _Server:
     outstanding: int = 0
     """Calls under way and streams that are open."""
     aside_until: float = 0.0
+    known_at: float = 0.0
+    """When it was heard, or found to be silent, for the last time."""
+    silences: int = 0
+    """Since it was heard."""
+
+    def hear(self) -> None:
+        """It has answered."""
+        self.known_at, self.silences = time.monotonic(), 0
+
+    def refuse(self) -> None:
+        """It does not serve now."""
+        self.aside_until = time.monotonic() + SET_ASIDE_S
+
+    def miss(self, since: float) -> None:
+        """A request from then on has timed out. One that answers others meanwhile is only slow."""
+        if since >= self.known_at:
+            self.known_at = time.monotonic()
+            self.aside_until = self.known_at + min(SET_ASIDE_S * 2**self.silences, SET_ASIDE_S_MAX)
+            self.silences += 1
 
 
 class Client:
     """Calls methods of a service, on the server with the fewest calls and streams of ours.
 
     A server that refuses is set aside for a second and the call goes to another one: it has not
-    run there. A call that may have run is never repeated.
+    run there. A call that may have run is never repeated. A server that is silent until a call's
+    timeout is set aside, too, for a second at first and up to a minute when it stays so.
 
     Args:
         stack: The stack to use; the client belongs to the loop that runs.
@@ -159,8 +182,7 @@ class Client:
                 value = self._value(head)
                 yield value if convert is None else convert(value)
                 request = pack_request(NEXT, STREAM, cursor, b"")
-                reply = await self._socket.request(server.address, request, timeout=timeout)
-                head = unpack_reply(reply)
+                head = await self._request(server, request, timeout)
         finally:
             if head.status == PART:
                 self._leave(cursor)
@@ -185,7 +207,7 @@ class Client:
     async def _close_stream(self, cursor: int, server: _Server) -> None:
         request = pack_request(CLOSE, STREAM, cursor, b"")
         with contextlib.suppress(NdpError):
-            await self._socket.request(server.address, request, timeout=CLOSE_S)
+            await self._request(server, request, CLOSE_S)
 
     async def _ask(
         self,
@@ -208,19 +230,32 @@ class Client:
             self._servers.append(server)
             server.outstanding += 1
             try:
-                reply = await self._socket.request(server.address, request, timeout=left)
+                return await self._request(server, request, left), server
             except (Refused, Unreachable) as error:
-                server.aside_until = time.monotonic() + SET_ASIDE_S
                 refusal = error
-            except Reset:
-                server.aside_until = time.monotonic() + SET_ASIDE_S
-                raise
-            else:
-                return unpack_reply(reply), server
             finally:
                 server.outstanding -= 1
         assert refusal is not None
         raise refusal
+
+    async def _request(
+        self,
+        server: _Server,
+        request: bytes,
+        timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
+    ) -> ReplyHead:
+        """Asks one server, and remembers whether it is there."""
+        began = time.monotonic()
+        try:
+            reply = await self._socket.request(server.address, request, timeout=timeout)
+        except (Refused, Unreachable, Reset):
+            server.refuse()
+            raise
+        except Timeout:
+            server.miss(began)
+            raise
+        server.hear()
+        return unpack_reply(reply)
 
     def _by_preference(self) -> list[_Server]:
         now = time.monotonic()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from called import PORT, Pair, by_loop, until, with_client
 from loops import run
 
 from ndpstack import aio, errors
+from ndpstack._rpc_client import _Server
 from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
 
@@ -286,6 +288,53 @@ def test_load_is_spread_and_dead_servers_are_avoided(kind: str, pair: Pair) -> N
 
     run(kind, main())
     assert [service.metrics["add"].calls for service in services] == [20, 20, 20]
+
+
+@by_loop
+def test_a_server_that_is_silent_is_avoided(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs one call its timeout, not every second one."""
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S", 1000.0)
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S_MAX", 1000.0)
+    service = make_service()
+
+    async def main() -> None:
+        servers = [(pair[0].address, PORT + 1), (pair[0].address, PORT)]
+        async with (
+            aio.HomaSocket(pair[0]) as silent,
+            service.serving(pair[0], PORT),
+            Client(pair[1], servers) as client,
+        ):
+            await silent.bind(PORT + 1)
+            with pytest.raises(TimeoutError):
+                await client.call("add", 0, timeout=0.1)
+            for i in range(20):
+                assert await client.call("add", i, timeout=20) == i + 1
+
+    run(kind, main())
+
+
+def test_a_server_is_set_aside_the_longer_the_longer_it_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("ndpstack._rpc_client.time", SimpleNamespace(monotonic=lambda: now))
+    server = _Server(("10.0.0.1", PORT))
+    waits = []
+    for _ in range(8):
+        server.miss(since=now)
+        waits.append(server.aside_until - now)
+        now += 0.5
+        server.miss(since=now - 1)  # It was under way already when the other one ended.
+        now += 100
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    server.hear()
+    now += 0.5
+    server.miss(since=now - 1)  # Another call was answered meanwhile.
+    assert server.aside_until < now
+    server.miss(since=now)
+    assert server.aside_until == now + 1
 
 
 @by_loop
