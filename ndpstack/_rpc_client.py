@@ -59,6 +59,11 @@ class _Server:
     silences: int = 0
     """Since it was heard."""
 
+    def text(self) -> str:
+        """As errors name a peer."""
+        host, port = self.address
+        return f"{host if isinstance(host, str) else host.text()}:{port}"
+
     def hear(self) -> None:
         """It has answered."""
         self.known_at, self.silences = time.monotonic(), 0
@@ -121,8 +126,7 @@ class Client:
             RemoteError: The method raised; kind and text are those of the error there.
             NdpError: Timeout, Refused, Reset and others.
         """
-        head, _ = await self._ask(name, args, kwargs, 0, timeout)
-        return self._value(head)
+        return self._value(*await self._ask(name, args, kwargs, 0, timeout))
 
     async def notify(
         self,
@@ -143,8 +147,7 @@ class Client:
         Raises:
             NdpError: Timeout, Refused, Reset and others.
         """
-        head, _ = await self._ask(name, args, kwargs, ONE_WAY, timeout)
-        self._value(head)
+        self._value(*await self._ask(name, args, kwargs, ONE_WAY, timeout))
 
     def stream(
         self, name: str, /, *args: object, timeout: float | None = None, **kwargs: object
@@ -179,7 +182,7 @@ class Client:
             server.outstanding += 1
         try:
             while head.status != END:
-                value = self._value(head)
+                value = self._value(head, server)
                 yield value if convert is None else convert(value)
                 request = pack_request(NEXT, STREAM, cursor, b"")
                 head = await self._request(server, request, timeout)
@@ -261,13 +264,14 @@ class Client:
         now = time.monotonic()
         return sorted(self._servers, key=lambda s: (s.aside_until > now, s.outstanding))
 
-    def _value(self, head: ReplyHead) -> object:
+    def _value(self, head: ReplyHead, server: _Server) -> object:
         if head.status == LATE:
-            raise make_error(errno.ETIMEDOUT, "the method took longer than the call's timeout")
+            late = "the method took longer than the call's timeout"
+            raise make_error(errno.ETIMEDOUT, late, peer=server.text())
         if head.status == ERROR:
             body = self._codec.unpack(head.body)
             kind, text = body if isinstance(body, list | tuple) and len(body) == 2 else ("", body)
-            raise RemoteError(str(kind), str(text))
+            raise RemoteError(str(kind), str(text), peer=server.text())
         return self._codec.unpack(head.body) if len(head.body) else None
 
     def stub(self, interface: type[T], *, timeout: float | None = None) -> T:
@@ -334,8 +338,9 @@ class Stub:
 
         async def call(*args: object, **kwargs: object) -> object:
             bound = signature.bind(self, *args, **kwargs)
-            head, _ = await client._ask(name, bound.args[1:], bound.kwargs, 0, timeout)
-            value = client._value(head)
+            value = client._value(
+                *await client._ask(name, bound.args[1:], bound.kwargs, 0, timeout)
+            )
             return value if convert is None else convert(value)
 
         return stream if inspect.isasyncgenfunction(function) else call

@@ -45,6 +45,7 @@ class RemoteError(NdpError):
     Attributes:
         kind: Name of the error's type there.
         text: Its message.
+        peer: Address of the server.
     """
 
     def __init__(self, kind: str, text: str, *, peer: str | None = None) -> None:

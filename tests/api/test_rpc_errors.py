@@ -180,3 +180,48 @@ async def until_served(client: Client) -> None:
             await asyncio.sleep(0)
         else:
             return
+
+
+@by_loop
+def test_an_error_tells_which_server_it_came_from(kind: str, pair: Pair) -> None:
+    async def main() -> None:
+        here = pair[0].address
+        async with (
+            make_service().serving(pair[0], PORT),
+            make_service().serving(pair[0], PORT + 1),
+            Client(pair[1], [(here, PORT), (pair[1].peer(here), PORT + 1)]) as client,
+        ):
+            peers = []
+            for _ in range(2):
+                with pytest.raises(RemoteError) as caught:
+                    await client.call("open_file")
+                peers.append(caught.value.peer)
+                assert f"peer {caught.value.peer}" in str(caught.value)
+        assert peers == [f"{here}:{PORT}", f"{here}:{PORT + 1}"]
+
+    run(kind, main())
+
+
+@by_loop
+def test_the_limit_of_messages_is_named_in_both_directions(kind: str, pair: Pair) -> None:
+    service = make_service()
+    limit = pair[0].message_bytes_max
+
+    @service.method
+    async def zeros(size: int) -> bytes:
+        return bytes(size)
+
+    @service.method
+    async def size_of(data: bytes) -> int:
+        return len(data)
+
+    async def body(client: Client) -> None:
+        text = rf"message of \d+ bytes, the limit is {limit}\b"
+        with pytest.raises(errors.MessageTooLong, match=text):
+            await client.call("size_of", bytes(limit), timeout=20)
+        with pytest.raises(RemoteError, match=text) as caught:
+            await client.call("zeros", limit, timeout=20)
+        assert caught.value.kind == "MessageTooLong"
+        assert await client.call("add", 1, 2, timeout=20) == 3
+
+    with_client(kind, pair, service, body)
