@@ -14,12 +14,17 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = {
     "echo.py": "echo.md",
     "key_value.py": "key-value.md",
-    "array.py": "numpy.md",
+    "numpy_array.py": "numpy.md",
 }
 
 
 def test_every_example_has_a_page() -> None:
     assert {path.name for path in EXAMPLES} == set(PAGES)
+
+
+def test_no_example_hides_a_module_of_python() -> None:
+    """As one would, from other programs and type checkers that are run beside it."""
+    assert not {path.stem for path in EXAMPLES} & sys.stdlib_module_names
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
