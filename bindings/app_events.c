@@ -160,7 +160,7 @@ static nd_ns deadline_of(double until)
 {
 	if (!(until < UNTIL_MAX))
 		return ND_NEVER;
-	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 0;
+	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 1; /* 0 is none to the core */
 }
 
 /* How long to wait at once for what may come until then. */

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import time
 from typing import TYPE_CHECKING
 
 from ndpstack import _core
+from ndpstack._dispatch import patience_s
 from ndpstack._event import FAILED
 from ndpstack._target import Answer
 from ndpstack.errors import make_error
@@ -12,6 +15,7 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from ndpstack._dispatch import Dispatcher
     from ndpstack._event import Event
+    from ndpstack.errors import NdpError
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -64,12 +68,36 @@ class Question:
             )
         return event
 
+    def late(self) -> NdpError:
+        """The error of one that was not answered in time."""
+        state = "its way is being asked for" if self._text else "the core does not answer"
+        return make_error(errno.ETIMEDOUT, "cannot resolve the peer", peer=self._text, state=state)
 
-def ask_core(dispatcher: Dispatcher, address: bytes, peer: int, text: str | None = None) -> Event:
-    """Asks, and waits for the answer; arguments and errors as of Question."""
+
+def ask_core(
+    dispatcher: Dispatcher,
+    address: bytes,
+    peer: int,
+    text: str | None = None,
+    until: float | None = None,
+) -> Event:
+    """Asks, and waits for the answer.
+
+    Args:
+        dispatcher: This and the next three are as of Question.
+        address: See there.
+        peer: See there.
+        text: See there.
+        until: When to give up, as of time.monotonic(), or None.
+
+    Raises:
+        Timeout: There was no answer in time.
+        NdpError: As of Question.
+    """
     question = Question(dispatcher, address, peer, text)
     try:
-        dispatcher.wait_for_core(question.answer)
+        if not dispatcher.wait(question.answer, time.monotonic() + patience_s(until)):
+            raise question.late()
     finally:
         question.forget()
     return question.finish()

@@ -74,7 +74,7 @@ class Arrived:
 class Connection(Source[memoryview]):
     """One connection: what the dispatcher knows of it. Ready when there is something to read."""
 
-    def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, peer: Peer, port: int, *, ordered: bool) -> None:
         super().__init__()
         self.dispatcher: Final = dispatcher
         self._inbox: collections.deque[Event] = collections.deque()
@@ -83,7 +83,7 @@ class Connection(Source[memoryview]):
         self._order: Final = Order()
         self._abandoned = False
         self._last_settled: Event | None = None
-        self.ordered = True
+        self.ordered: Final = ordered
         self.hand_over = _send
         """How messages leave: at once, or with those of others."""
         self.peer: Final = peer
@@ -183,7 +183,10 @@ class Connection(Source[memoryview]):
         )
 
     def abandon(self, linger_ns: int) -> None:
-        """The application is done with it: what is queued is still sent, what comes is dropped."""
+        """The application is done with it: what is queued is still sent, what comes is dropped.
+
+        Whoever waits for it looks again.
+        """
         self._abandoned = True
         for event in [*self._inbox, *self._order.clear()]:
             drop(self.dispatcher.app, event)
@@ -191,6 +194,8 @@ class Connection(Source[memoryview]):
         self._put_back.clear()
         if self.ended is None:
             self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
+            self.ended = (errno.EBADF, "closed here")
+        self.on_end()
 
     def reset(self) -> None:
         """Drops everything and tells the peer."""
@@ -319,9 +324,10 @@ class Opening(Waitable):
 class Listener(Source[Connection]):
     """Connections that peers opened and nobody has accepted yet."""
 
-    def __init__(self, dispatcher: Dispatcher, port: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, port: int, *, ordered: bool) -> None:
         super().__init__()
         self._dispatcher = dispatcher
+        self._ordered = ordered
         self._queue: collections.deque[Connection] = collections.deque()
         self._closed = False
         self.port: Final = port
@@ -341,7 +347,8 @@ class Listener(Source[Connection]):
             return
         if again and event.id in self._dispatcher.by_connection:
             return
-        connection = Connection(self._dispatcher, Peer(self._dispatcher, event.peer), event.port)
+        peer = Peer(self._dispatcher, event.peer)
+        connection = Connection(self._dispatcher, peer, event.port, ordered=self._ordered)
         # No call stands between these, so no interrupt can.
         connection.id, self._dispatcher.by_connection[event.id] = event.id, connection
         self._queue += (connection,)

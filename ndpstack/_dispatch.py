@@ -63,6 +63,9 @@ ROOM_RETRY_S: Final = 0.0005
 CORE_PATIENCE_S: Final = 25.0
 """The core itself refuses what has waited 20 seconds for a way; silence beyond that is its end."""
 
+CORE_MOMENT_S: Final = 0.01
+"""Within it the core tells what it knows, also to those who must not wait for it to find out."""
+
 FOLLOW_NS: Final = 1_000_000_000
 """A follower looks again this often, should the leader have died with an exception."""
 
@@ -99,6 +102,8 @@ class Dispatcher:
         self.by_rpc: dict[int, Callable[[], Target | None]] = {}
         """Requests that are served here and have no reply yet; others hold them."""
         self.loops: list[Loop] = []
+        self.forked = False
+        """This is a fork's child: all that is open is the parent's."""
         self.ended: tuple[int, str] | None = None
         """Why nothing will come any more, as a number and a text."""
         self._keys = itertools.count(1)
@@ -173,7 +178,7 @@ class Dispatcher:
         Raises:
             Timeout: It does not.
         """
-        if not self.wait(answer, time.monotonic() + CORE_PATIENCE_S):
+        if not self.wait(answer, time.monotonic() + patience_s(None)):
             raise make_error(errno.ETIMEDOUT, "the core does not answer")
 
     def nudge(self) -> None:
@@ -510,6 +515,7 @@ class Dispatcher:
     def disown(self) -> None:
         """In the child of a fork: refuses everything."""
         lib.nd_app_disown(self.app)
+        self.forked = True
         self._new_lead()
         self._followers = []
         self.loops = []
@@ -537,6 +543,17 @@ def _slice_ns(until: float | None, longest: int = SLICE_NS) -> int:
         return longest
     left = int((until - time.monotonic()) * 1e9)
     return longest if left > longest else left if left > 0 else 0
+
+
+def patience_s(until: float | None) -> float:
+    """Seconds to wait for an answer of the core.
+
+    Args:
+        until: When to give up, as of time.monotonic(), or None.
+    """
+    if until is None:
+        return CORE_PATIENCE_S
+    return min(max(until - time.monotonic(), CORE_MOMENT_S), CORE_PATIENCE_S)
 
 
 _open: weakref.WeakSet[Dispatcher] = weakref.WeakSet()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
@@ -45,6 +46,8 @@ SERVER_PORT_MAX: Final = 0x7FFF
 GRACE_S: Final = 0.25
 """The core reports a missed deadline itself, with the state; only a dead core needs more."""
 
+CLOSED_HERE: Final = "the socket was closed here"
+
 STATES: Final = {
     lib.ND_HOMA_OUTGOING: "request on its way",
     lib.ND_HOMA_INCOMING: "message arriving",
@@ -73,7 +76,7 @@ class Call(Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
     __slots__ = (
-        "_dispatcher", "_failure", "_id", "buffer", "key", "peer", "port", "until", "view",
+        "_dispatcher", "_failure", "_id", "buffer", "key", "owner", "peer", "port", "until", "view",
     )  # fmt: skip
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -87,6 +90,8 @@ class Call(Waitable):
         """What the core's events about it carry; 0: nothing was sent."""
         self.buffer = 0
         """Which one of the core's it was sent from; that and the key name it."""
+        self.owner: int
+        """The `identity` of its socket."""
         self.peer: Peer
         self.port: int
         self.until: float | None
@@ -106,7 +111,7 @@ class Call(Waitable):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        until = None if self.until is None else self.until + GRACE_S
+        until = None if self.until is None else (self.until or time.monotonic()) + GRACE_S
         try:
             if not self._dispatcher.wait(self, until):
                 self.end(errno.ETIMEDOUT, "the core does not answer")
@@ -196,6 +201,7 @@ class HomaSocket(Socket):
 
     def __init__(self, stack: Stack) -> None:
         super().__init__(stack)
+        self.identity = id(self)
         self._service: Service[Rpc] | None = None
         self._port = 0
         self._stop_serving: Callable[[], None] | None = None
@@ -228,13 +234,13 @@ class HomaSocket(Socket):
         """
         if self._closed or self.dispatcher.ended is not None:
             self.check_open()
-        peer, port = self.peer_of(address)
+        until = self.until(timeout)
+        peer, port = self.peer_of(address, until)
         raw, size = as_message(data, self.stack.message_bytes_max)
         if not 0 <= priority <= PRIORITY_MAX:
             check_priority(priority)
-        until = self.until(timeout)
         call, self._spare = self._spare or Call(self.dispatcher), None
-        call.peer, call.port, call.until = peer, port, until
+        call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
         try:
             reply = self.dispatcher.exchange(call, priority, peer.handle, port, until, raw, size)
         except BaseException:
@@ -245,6 +251,8 @@ class HomaSocket(Socket):
             return reply
         if not call.key:
             self._begin(call, (peer, port), data, until, priority)
+        elif self._closed:  # It was not among those that close() has ended.
+            call.end(errno.EBADF, CLOSED_HERE)
         return call.result()
 
     def start(
@@ -266,17 +274,18 @@ class HomaSocket(Socket):
     ) -> Command:
         """What begins a call, and is to be sent or forgotten."""
         dispatcher = self.dispatcher
-        if self._closed or dispatcher.ended is not None:
-            self.check_open()
         peer, port = address
         if type(peer) is not Peer or not 0 < port <= PORT_MAX:
-            peer, port = self.peer_of(address)
+            peer, port = self.peer_of(address, until)
         raw, size = as_message(data, self.stack.message_bytes_max)
         if not 0 <= priority <= PRIORITY_MAX:
             check_priority(priority)
-        call.peer, call.port, call.until = peer, port, until
-        deadline = NEVER if until is None else int(until * 1e9)
+        call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
+        deadline = NEVER if until is None else int(until * 1e9) or 1
         dispatcher.give_key(call)
+        # Not before: now whoever closes it sees the call.
+        if self._closed or dispatcher.ended is not None:
+            self.check_open()
         return (
             dispatcher.app, HOMA, _REQUEST, priority, peer.handle, port, 0, call.key, deadline, raw,
             size,
@@ -346,7 +355,7 @@ class HomaSocket(Socket):
             rpc = self.dispatcher.take(HOMA, service.port, until, service)
             if rpc is not None:
                 return rpc
-        return self.next_of(self.service, until, "no request came")
+        return self.next_of(self.service, until, f"no request came to port {self._port}")
 
     def __iter__(self) -> Iterator[Rpc]:
         """Requests as they come, until the socket is closed."""
@@ -363,6 +372,9 @@ class HomaSocket(Socket):
     def _end(self) -> None:
         if self._stop_serving is not None:
             self._stop_serving()
+        for call in list(self.dispatcher.by_call.values()):
+            if call.owner == self.identity:
+                call.end(errno.EBADF, CLOSED_HERE)
 
     def __repr__(self) -> str:
         port = self._port or None

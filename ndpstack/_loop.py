@@ -37,11 +37,19 @@ class LoopDriver:
 
     def release(self) -> None:
         """A socket of this loop is closed."""
+        if self._dispatcher.forked:
+            return  # The loop's descriptors are the parent's: it would go on without this one.
         self._users -= 1
         if self._users == 0:
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._descriptor)
             self._dispatcher.remove_loop(self)
+            _drivers[self._loop].pop(self._dispatcher, None)
+
+    def release_soon(self) -> None:
+        """The same from any thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.release)
 
     def kick(self) -> None:
         """Has the loop look for events soon; from any thread."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import time
 from typing import TYPE_CHECKING
 
 from ndpstack import _core
@@ -108,7 +107,7 @@ class NdpSocket(Socket):
         self._check_unused()
         if not self._port:
             raise make_error(errno.ENOTCONN, "no port to listen on", remedy="Bind one first.")
-        listener = Listener(self.dispatcher, self._port)
+        listener = Listener(self.dispatcher, self._port, ordered=self._ordered)
         self._key = listen(self.dispatcher, NDP, self._port, listener, backlog)
         self._listener = listener
 
@@ -135,23 +134,26 @@ class NdpSocket(Socket):
     def accepted(self, connection: Connection) -> NdpSocket:
         """A socket for a connection that was taken from the listener."""
         socket = NdpSocket(self.stack, ordered=self._ordered)
-        connection.ordered = self._ordered
         socket._connection = connection
         return socket
 
-    def connect(self, address: Address, *, priority: int = 0) -> None:
+    def connect(self, address: Address, *, timeout: Timeout = UNSET, priority: int = 0) -> None:
         """Opens a connection. Nothing is sent before the first message.
 
         So it does not fail when there is no such peer; sending and receiving do.
 
         Args:
             address: Host (IP address or Peer) and port.
+            timeout: Seconds for a way to the host to be found; by default the socket's.
             priority: 0..7, connections with a higher one are served first.
 
         Raises:
             LimitReached: The core has as many connections as it may.
+            Unreachable: There is no way to the host.
+            Timeout: None was found in time.
         """
-        connection, opening = self.prepare_connect(address, priority)
+        peer = self.peer_of(address, self.until(timeout))
+        connection, opening = self.prepare_connect(*peer, priority)
         try:
             self.dispatcher.wait_for_core(opening)
         except BaseException:
@@ -159,13 +161,12 @@ class NdpSocket(Socket):
             raise
         self.finish_connect(connection, opening)
 
-    def prepare_connect(self, address: Address, priority: int) -> tuple[Connection, Opening]:
+    def prepare_connect(self, peer: Peer, port: int, priority: int) -> tuple[Connection, Opening]:
         """Asks the core for a connection; and what to wait for."""
         self._check_unused()
-        peer, port = self.peer_of(address)
+        check_port(port)
         check_priority(priority)
-        connection = Connection(self.dispatcher, peer, port)
-        connection.ordered = self._ordered
+        connection = Connection(self.dispatcher, peer, port, ordered=self._ordered)
         opening = Opening(connection)
         code = lib.nd_app_send(
             self.dispatcher.app, NDP, lib.ND_COMMAND_CONNECT, priority, peer.handle, port, 0,
@@ -232,7 +233,7 @@ class NdpSocket(Socket):
         raw, size = as_message(data, self.stack.message_bytes_max)
         if deadline is None:
             return NEVER, raw, size
-        return deadline_ns(time.monotonic() + deadline), raw, size
+        return deadline_ns(self.until(deadline)), raw, size
 
     def make_room(self, code: int, until: float | None) -> None:
         room = self.connection.room
@@ -288,7 +289,7 @@ class NdpSocket(Socket):
         """
         until = self.until(timeout)
         connection = self.connection
-        self.wait_for(connection.flushed, until, f"{connection.unsent} messages not acknowledged")
+        self.wait_for(connection.flushed, until, "not all is acknowledged")
         self.check_sent()
 
     def check_sent(self) -> None:
@@ -308,12 +309,22 @@ class NdpSocket(Socket):
         """Messages as they come, until the peer closes the connection."""
         while True:
             try:
-                message = self.recv()
+                yield self.recv()  # Not by a variable, which would hold it while it is read.
             except EOFError:
                 return
-            yield message
 
     # ---- the rest ----
+
+    def where(self) -> tuple[str | None, int | None, str]:
+        """For errors: the peer that it talks to, the connection's id, and its state."""
+        connection = self._connection
+        if connection is None:
+            return None, None, f"listening on port {self._port}" if self._listener else ""
+        return (
+            f"{connection.peer.text()}:{connection.port}",
+            connection.id,
+            f"{connection.unsent} messages not acknowledged",
+        )
 
     def fileno(self) -> int:
         """For poll(2): readable when a message or connection may be there; see settimeout(0)."""
@@ -331,7 +342,7 @@ class NdpSocket(Socket):
             linger: Seconds after which the rest is given up; None: as long as the peer is alive.
         """
         if self._connection is not None and linger is not None and not self._closed:
-            self._linger_ns = deadline_ns(time.monotonic() + linger)
+            self._linger_ns = deadline_ns(self.until(linger))
         super().close()
 
     _linger_ns = 0

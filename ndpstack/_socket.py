@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._waitable import Waitable
-from ndpstack.errors import MessageTooLong, WouldBlock, make_error
+from ndpstack.errors import MessageTooLong, NdpError, WouldBlock, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,9 @@ Address = tuple["str | Peer", int]
 PRIORITY_MAX: Final = 7
 
 NEVER: Final = (1 << 64) - 1
+
+FOREVER_S: Final = 1e9
+"""A timeout beyond is none."""
 
 
 class Unset(Enum):
@@ -86,9 +89,22 @@ def check_priority(priority: int) -> int:
     return priority
 
 
+def unusual_until(seconds: float) -> float | None:
+    """The time by which a call has to end that may take no time at all, or any.
+
+    Raises:
+        ValueError: It is negative, or no number.
+    """
+    if seconds == 0:
+        return 0.0
+    if seconds > 0:
+        return None
+    raise ValueError(f"timeout {seconds} is negative, or no number")
+
+
 def deadline_ns(until: float | None) -> int:
-    """A time of time.monotonic() as the core counts it."""
-    return NEVER if until is None else int(until * 1e9)
+    """A time of time.monotonic() as the core counts it, to which 0 is none."""
+    return NEVER if until is None else int(until * 1e9) or 1
 
 
 class Socket:
@@ -110,10 +126,10 @@ class Socket:
         """Sets how long calls may take: None for ever, 0 not at all.
 
         Raises:
-            ValueError: It is negative.
+            ValueError: It is negative, or no number.
         """
-        if seconds is not None and seconds < 0:
-            raise ValueError(f"timeout {seconds} is negative")
+        if seconds is not None:
+            self.until(seconds)
         self._timeout = seconds
 
     def gettimeout(self) -> float | None:
@@ -121,9 +137,20 @@ class Socket:
         return self._timeout
 
     def until(self, timeout: Timeout) -> float | None:
-        """The time, as of time.monotonic(), by which a call that begins now has to end."""
+        """The time, as of time.monotonic(), by which a call that begins now has to end.
+
+        Returns:
+            It, None for never, or 0 where the call must not wait.
+
+        Raises:
+            ValueError: The timeout is negative, or no number.
+        """
         seconds = self._timeout if timeout is UNSET else timeout
-        return None if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            return None
+        if 0 < seconds < FOREVER_S:
+            return time.monotonic() + seconds
+        return unusual_until(seconds)
 
     def wait_for(self, target: Waitable, until: float | None, what: str) -> None:
         """Blocks until the target is ready.
@@ -138,9 +165,24 @@ class Socket:
             if self._bell >= 0:
                 os.eventfd_write(self._bell, 1)
             return
-        if self._timeout == 0:
-            raise WouldBlock(errno.EAGAIN, f"{what}: nothing there now")
-        raise make_error(errno.ETIMEDOUT, what)
+        raise self.late(what, until)
+
+    def late(self, what: str, until: float | None) -> NdpError:
+        """The error of a call that was not done in time.
+
+        Args:
+            what: What did not happen.
+            until: When to give up, as of until().
+        """
+        peer, identity, state = self.where()
+        if until == 0:
+            what = f"{what}: nothing there now"
+            return WouldBlock(errno.EAGAIN, what, peer=peer, rpc=identity, state=state)
+        return make_error(errno.ETIMEDOUT, what, peer=peer, rpc=identity, state=state)
+
+    def where(self) -> tuple[str | None, int | None, str]:
+        """For errors: the peer that it talks to, the connection's id, and its state."""
+        return None, None, ""
 
     def next_of(self, source: Source[T], until: float | None, what: str) -> T:
         """Blocks until something has come, and takes it.
@@ -175,11 +217,11 @@ class Socket:
 
     # ---- sending ----
 
-    def peer_of(self, address: Address) -> tuple[Peer, int]:
+    def peer_of(self, address: Address, until: float | None) -> tuple[Peer, int]:
         """The resolved peer and the port of an address."""
         peer, port = address
         if type(peer) is not Peer:
-            peer = self.stack.peer(peer)
+            peer = self.stack.resolve(peer, until)
         if not 0 < port <= PORT_MAX:
             check_port(port)
         return peer, port
@@ -208,9 +250,7 @@ class Socket:
         """After a command failed: waits a moment if that was for want of room."""
         self.check_room(code)
         if until is not None and time.monotonic() >= until:
-            if self._timeout == 0:
-                raise WouldBlock(errno.EAGAIN, "no room to send now")
-            raise make_error(errno.ETIMEDOUT, "no room to send")
+            raise self.late("no room to send", until)
         self.dispatcher.pause(until)
 
     def check_room(self, code: int) -> None:

@@ -329,16 +329,25 @@ class Stack:
             self._address = Peer(self.dispatcher, 0).address
         return self._address
 
-    def peer(self, address: str) -> Peer:
+    def peer(self, address: str, *, timeout: float | None = None) -> Peer:
         """Another host, resolved once; every call takes it in place of the address.
+
+        Args:
+            address: Of IPv4 or IPv6.
+            timeout: Seconds to wait for a way to it to be found.
 
         Raises:
             ValueError: It is no IP address.
             Unreachable: There is no way to it.
+            Timeout: None was found in time.
         """
+        return self.resolve(address, None if timeout is None else time.monotonic() + timeout)
+
+    def resolve(self, address: str, until: float | None) -> Peer:
+        """The same by a time of time.monotonic(), or None."""
         peer = self._peers.get(address)
         if peer is None:
-            event = ask_core(self.dispatcher, pack(address), 0, address)
+            event = ask_core(self.dispatcher, pack(address), 0, address, until)
             peer = self.keep_peer(address, event.peer)
         return peer
 

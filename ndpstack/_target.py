@@ -73,6 +73,11 @@ class Keyed(Taker, Target, Protocol):
 
     key: int
     buffer: int
+    owner: int
+    """The socket that it is of."""
+
+    def end(self, code: int, state: str) -> bool:
+        """Ends it here with an error."""
 
 
 class Loop(Protocol):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import time
+import warnings
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from ndpstack import _core, _homa, _ndp, _served
 from ndpstack._address import Peer, pack
 from ndpstack._ask import Question
-from ndpstack._dispatch import ROOM_RETRY_S
+from ndpstack._dispatch import ROOM_RETRY_S, patience_s
 from ndpstack._loop import driver_of
 from ndpstack.errors import Closed
 
@@ -66,14 +66,21 @@ class _AsyncSocket:
             await self._wait(source)
         return taken
 
-    async def _resolve(self, host: str) -> Peer:
-        """The host, resolved without blocking the loop."""
+    async def _resolve(self, host: str, until: float | None) -> Peer:
+        """The host, resolved without blocking the loop.
+
+        Raises:
+            Timeout: No way to it was found in time.
+        """
         peer = self.stack.known_peer(host)
         if peer is not None:
             return peer
         question = Question(self._base.dispatcher, pack(host), 0, host)
         try:
-            await self._wait(question.answer)
+            async with asyncio.timeout(patience_s(until)):
+                await self._wait(question.answer)
+        except TimeoutError:
+            raise question.late() from None
         finally:
             question.forget()
         return self.stack.keep_peer(host, question.finish().peer)
@@ -92,6 +99,14 @@ class _AsyncSocket:
 
     async def __aexit__(self, *error: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        base = getattr(self, "_base", None)
+        if base is not None and not base.closed:
+            text = f"unclosed {self!r}"
+            base.close()
+            self._driver.release_soon()
+            warnings.warn(text, ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
         return f"<aio {self._base!r}>"
@@ -201,9 +216,9 @@ class HomaSocket(_AsyncSocket):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        until = None if timeout is None else time.monotonic() + timeout
+        until = None if timeout is None else self._socket.until(timeout)
         if not isinstance(address[0], Peer):
-            address = await self._resolve(address[0]), address[1]
+            address = await self._resolve(address[0], until), address[1]
         call = _Call(self._socket.dispatcher, self._driver)
         try:
             command = self._socket.prepare(call, address, data, until, priority)
@@ -286,6 +301,11 @@ class NdpSocket(_AsyncSocket):
         """
         self._socket.listen(backlog)
 
+    @property
+    def peer(self) -> Peer:
+        """The host at the other end."""
+        return self._socket.peer
+
     async def accept(self) -> NdpSocket:
         """Waits for the next connection.
 
@@ -303,15 +323,29 @@ class NdpSocket(_AsyncSocket):
         socket.connection.hand_over = _send_later
         return made
 
-    async def connect(self, address: Address, *, priority: int = 0) -> None:
+    async def connect(
+        self,
+        address: Address,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 (as of request())
+        priority: int = 0,
+    ) -> None:
         """Opens a connection. Nothing is sent before the first message.
+
+        Args:
+            address: Host (IP address or Peer) and port.
+            timeout: Seconds for a way to the host to be found.
+            priority: 0..7, connections with a higher one are served first.
 
         Raises:
             LimitReached: The core has as many connections as it may.
+            Unreachable: There is no way to the host.
+            Timeout: None was found in time.
         """
-        host = address[0]
-        peer = host if isinstance(host, Peer) else await self._resolve(host)
-        connection, opening = self._socket.prepare_connect((peer, address[1]), priority)
+        host, port = address
+        if not isinstance(host, Peer):
+            host = await self._resolve(host, self._socket.until(timeout))
+        connection, opening = self._socket.prepare_connect(host, port, priority)
         try:
             await self._wait(opening)
         except BaseException:
@@ -352,6 +386,19 @@ class NdpSocket(_AsyncSocket):
         """
         return await self._next_of(self._socket.connection)
 
+    async def recv_into(self, buffer: Buffer) -> int:
+        """Waits for the next message and copies it into a writable buffer.
+
+        Returns:
+            The message's length.
+
+        Raises:
+            MessageTooLong: It does not fit; it is lost.
+            NdpError: As recv().
+        """
+        target = memoryview(buffer).cast("B")
+        return _ndp.copy_into(target, await self.recv())
+
     async def flush(self) -> None:
         """Waits until the peer's host has acknowledged all that was sent.
 
@@ -361,12 +408,25 @@ class NdpSocket(_AsyncSocket):
         await self._wait(self._socket.connection.flushed)
         self._socket.check_sent()
 
+    def reset(self) -> None:
+        """Ends the connection by force: what was not acknowledged is lost, the peer is told."""
+        self._socket.connection.reset()
+        self.close()
+
+    def close(self, linger: float | None = None) -> None:
+        """Closes the socket; what was sent is delivered in the background.
+
+        Args:
+            linger: Seconds after which the rest is given up; None: as long as the peer is alive.
+        """
+        if not self.closed:
+            self._socket.close(linger)
+            self._driver.release()
+
     async def __aiter__(self) -> AsyncIterator[memoryview]:
         """Messages as they come, until the peer closes the connection."""
         while True:
             try:
-                message = await self.recv()
+                yield await self.recv()  # Not by a variable, which would hold it while it is read.
             except EOFError:
                 return
-            yield message
-            del message  # A lease ends with its last reader, who is not here.

@@ -50,22 +50,22 @@ INTERNAL: dict[str, frozenset[str]] = {
     "ndpstack._waitable.Waitable": frozenset({
         "waiters", "is_ready", "add_waiter", "remove_waiter", "ring", "hush", "wake",
     }),
-    "ndpstack._stack.Stack": frozenset({"known_peer", "keep_peer"}),
+    "ndpstack._stack.Stack": frozenset({"known_peer", "keep_peer", "resolve"}),
     "ndpstack._address.Peer": frozenset({"text"}),
     "ndpstack._socket.Socket": frozenset({
         "until", "wait_for", "next_of", "poll_descriptor", "peer_of", "submit", "make_room",
-        "check_room", "check_open",
+        "check_room", "check_open", "late", "where",
     }),
     "ndpstack._homa.HomaSocket": frozenset({"prepare", "serve", "service", "bound"}),
     "ndpstack._homa.Call": frozenset({
-        "key", "buffer", "outcome", "end", "forget", "on_event", "on_message", "on_end",
+        "key", "buffer", "owner", "outcome", "end", "forget", "on_event", "on_message", "on_end",
     }),
     "ndpstack._served.Request": frozenset({
         "done", "is_ready", "prepare", "try_reply", "on_event", "on_end",
     }),
     "ndpstack._ndp.NdpSocket": frozenset({
         "listener", "accepted", "prepare_connect", "finish_connect", "connection", "prepare_send",
-        "make_room", "check_sent",
+        "make_room", "check_sent", "where",
     }),
 }  # fmt: skip
 """What modules of the package use of each other's classes: by the class that has it."""

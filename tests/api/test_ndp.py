@@ -223,6 +223,35 @@ def test_an_ordered_reader_goes_on_after_what_its_sender_gave_up(pair: Pair) -> 
             assert len(lengths) < 70
 
 
+def test_a_listener_without_order(pair: Pair) -> None:
+    """Its connections have none from the first message on, before anybody accepts them."""
+    with (
+        ndpstack.NdpSocket(pair[0], ordered=False) as listener,
+        ndpstack.NdpSocket(pair[1], ordered=False) as client,
+    ):
+        listener.bind(PORT)
+        listener.listen()
+        client.connect((pair[0].address, PORT))
+        client.send(b"first")
+        queue = listener.listener
+        assert pair[0].dispatcher.wait(queue, time.monotonic() + 20)
+        connection = queue.take()
+        assert connection is not None
+        assert not connection.ordered
+        with listener.accepted(connection) as server:
+            assert bytes(server.recv(timeout=20)) == b"first"
+
+
+def test_a_loop_over_messages_holds_none(pair: Pair) -> None:
+    with connected(pair) as (server, client):
+        client.send(bytes(100_000))
+        for message in server:
+            assert len(message) == 100_000
+            del message
+            assert pair[0].held == 0
+            break
+
+
 def test_timeouts_raise(pair: Pair) -> None:
     """T47, and the non-blocking mode."""
     with connected(pair) as (server, client):

@@ -24,8 +24,8 @@ MEMBERS = {
     "fileno reset close stack settimeout gettimeout closed",
     "ndpstack.aio.HomaSocket": "bind request recv __aiter__ stack closed close",
     "ndpstack.aio.Rpc": "reply id data peer cancelled replied cancel",
-    "ndpstack.aio.NdpSocket": "bind listen accept connect send recv flush __aiter__ stack closed "
-    "close",
+    "ndpstack.aio.NdpSocket": "bind listen peer accept connect send recv recv_into flush reset "
+    "close __aiter__ stack closed",
     "ndpstack.rpc.Service": "metrics method serve serving",
     "ndpstack.rpc.Client": "call notify stream stub close",
     "ndpstack.rpc.Codec": "pack unpack",

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from carrier import wait_for_carrier
+from loops import LOOPS, run
 
 import ndpstack
-from ndpstack import errors
+from ndpstack import aio, errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 def ip(*arguments: str) -> None:
@@ -102,3 +103,34 @@ def test_an_interface_that_goes_leaves_its_counters_their_texts(link: tuple[str,
         with pytest.raises(errors.NdpError, match="no counters of port"):
             stack.counters("port")
         assert stack.counter_texts() == texts
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_the_time_of_a_call_includes_finding_the_way(link: tuple[str, str], kind: str) -> None:
+    """Nobody answers for the peer, which takes the kernel three seconds to say."""
+    nobody = ("10.9.0.77", 4000)
+
+    async def main() -> None:
+        async with aio.HomaSocket(stack) as client, aio.NdpSocket(stack) as sender:
+            with pytest.raises(errors.Timeout, match="cannot resolve the peer"):
+                await client.request(nobody, b"x", timeout=0.05)
+            with pytest.raises(errors.Timeout, match="cannot resolve the peer"):
+                await sender.connect(nobody, timeout=0.05)
+
+    config = ndpstack.StackConfig(name="e0", backend="packet", netns=link[0])
+    with (
+        ndpstack.Stack(config) as stack,
+        ndpstack.HomaSocket(stack) as client,
+        ndpstack.NdpSocket(stack) as sender,
+    ):
+        calls: list[Callable[[], object]] = [
+            lambda: client.request(nobody, b"x", timeout=0.05),
+            lambda: client.start(nobody, b"x", timeout=0),
+            lambda: sender.connect(nobody, timeout=0.05),
+            lambda: stack.peer(nobody[0], timeout=0.05),
+        ]
+        for call in calls:
+            with pytest.raises(errors.Timeout, match="cannot resolve the peer") as caught:
+                call()
+            assert caught.value.peer == nobody[0]
+        run(kind, main())
