@@ -209,7 +209,7 @@ class Client:
 
     async def _close_stream(self, cursor: int, server: _Server) -> None:
         request = pack_request(CLOSE, STREAM, cursor, b"")
-        with contextlib.suppress(NdpError):
+        with contextlib.suppress(NdpError, ValueError):
             await self._request(server, request, CLOSE_S)
 
     async def _ask(
