@@ -61,6 +61,7 @@ def calls_of(client: ndpstack.HomaSocket, server: Address, data: bytes) -> int:
 
 
 def test_a_request_takes_few_calls(pair: Pair) -> None:
+    """T36: what a call costs in the interpreter; the time of 100,000 is in test_process.py."""
     with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
         server = (pair[1].peer(pair[0].address), PORT)
         counts = (calls_of(client, server, b"x") for _ in range(TRIES))
