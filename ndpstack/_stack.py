@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 from ndpstack import _core
-from ndpstack._address import Peer, pack, unpack
+from ndpstack._address import PORT_MAX, Peer, pack, unpack
 from ndpstack._ask import ask_core
 from ndpstack._dispatch import Dispatcher
 from ndpstack.errors import NdpError, make_error
@@ -79,7 +79,7 @@ class StackConfig:
     listen: bool = False
     """memory: this end owns the name, the other one connects to it."""
     protocols: tuple[Protocol, ...] = ("ndp", "homa")
-    """Engines to run."""
+    """Engines to run; udp: one."""
     mtu: int = 0
     """Bytes of an IP packet; 0: the interface's, or 1500."""
     netns: str | None = None
@@ -144,6 +144,8 @@ def _fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     raw = ffi.new("struct nd_stack_config *")
     _fill_port(config, raw.ports[0], keep)
     raw.port_count = 1
+    if config.backend == "udp":
+        raw.frame = _frame_in_udp(config, keep)
     for text in filter(None, (config.address, config.address6)):
         packed = pack(text)
         target = raw.address_v4 if "." in unpack(packed) else raw.address_v6
@@ -177,6 +179,29 @@ def _fill_port(config: StackConfig, port: _core.nd_port_config, keep: list[objec
     port.filter.udp_ports[0], port.filter.udp_ports[1] = frame.ndp_port, frame.homa_port
     if config.netns is not None:
         port.netns = _string(config.netns, keep)
+
+
+def _frame_in_udp(config: StackConfig, keep: list[object]) -> _core.nd_frame_config:
+    """Over a UDP socket everything is in UDP, and its port, which both ends share, is a protocol's.
+
+    Raises:
+        ValueError: It is to carry two protocols.
+    """
+    if len(config.protocols) != 1:
+        raise ValueError(
+            "backend udp carries one protocol on a port: give protocols=('ndp',) or ('homa',), "
+            "and open a second stack on another port for the other"
+        )
+    frame = ffi.new("struct nd_frame_config *", lib.nd_frame_config_default())
+    frame.homa_in_udp = True
+    port = config.name.rpartition(":")[2]
+    if port.isdecimal() and 0 < int(port) <= PORT_MAX:  # Else the core says what is wrong.
+        own = int(port)
+        other = frame.ndp_port if own != frame.ndp_port else frame.homa_port
+        homa = "homa" in config.protocols
+        frame.ndp_port, frame.homa_port = (other, own) if homa else (own, other)
+    keep.append(frame)
+    return frame
 
 
 def _string(text: str, keep: list[object]) -> _core.Pointer[bytes]:
