@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
@@ -10,11 +11,13 @@ import sys
 import threading
 import time
 import tracemalloc
+from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 from served import PORT, served
 from settled import settle
+from spawned import ask
 from timed import check_time
 
 import ndpstack
@@ -176,6 +179,19 @@ def use_after_fork(client: ndpstack.HomaSocket, server: tuple[str, int], lease: 
     client.close()
     client.stack.close()
     return 0
+
+
+def test_a_spawned_process_has_a_stack_of_its_own() -> None:
+    """T34: what Forked advises works while the parent's stack is open and at work."""
+    link = f"test-spawn-{os.getpid()}"
+    config = ndpstack.StackConfig(name=link, backend="memory", address="10.0.0.1", listen=True)
+    spawn = multiprocessing.get_context("spawn")
+    with (
+        ndpstack.Stack(config) as stack,
+        served(stack),
+        ProcessPoolExecutor(1, mp_context=spawn) as pool,
+    ):
+        assert pool.submit(ask, link, PORT).result(timeout=50) == b"hello"
 
 
 def run(code: str, *arguments: str, timeout: float = 30) -> subprocess.CompletedProcess[str]:
