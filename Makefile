@@ -7,8 +7,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help dev stubs wheel docs test test-c test-trace test-sanitize test-python test-timed \
-	reproduce-quick demo demo-docs docs-commands swarm swarm-check fuzz bench bench-check bench-calls bench-control bench-fast \
-	bench-kill bench-sim bench-netns lint clean
+	reproduce-quick demo demo-docs docs-commands swarm swarm-check fuzz bench bench-check bench-calls bench-control bench-copy \
+	bench-fast bench-kill bench-sim bench-netns lint clean
 
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
@@ -150,6 +150,9 @@ CALLS ?= 1000000
 bench-calls: dev ## Memory that stays flat over CALLS requests from Python
 	NDPSTACK_CALLS=$(CALLS) $(BIN)/pytest -v -o timeout=0 -o faulthandler_timeout=0 \
 		tests/api/test_process.py -k flat
+
+bench-copy: dev ## From which size on a received message is cheaper to lend than to copy
+	PYTHONSAFEPATH= python tests/tools/bench_copy.py # As below.
 
 bench-sim: build-gcc dev ## Packet-hops a second of the simulator, memory, what Python adds
 	ninja -C build-gcc csrc/bench_sim
