@@ -363,14 +363,14 @@ def test_closing_the_stack_in_another_thread_ends_all_waits(kind: str) -> None:
             server, client = aio.HomaSocket(server_stack), aio.HomaSocket(client_stack)
             await server.bind(PORT)
             wait = asyncio.create_task(client.request((server_stack.address, PORT), b"x"))
-            await server.recv()
-            await asyncio.gather(
-                asyncio.to_thread(client_stack.close), asyncio.to_thread(server_stack.close)
-            )
+            rpc = await server.recv()
+            await asyncio.to_thread(client_stack.close)
+            await asyncio.to_thread(server_stack.close)
             with pytest.raises(errors.Closed):
                 await wait
             with pytest.raises(errors.Closed):
                 await server.recv()
+            del rpc  # Not before: that would be what ends the client's wait.
             client.close()
             server.close()
 
