@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ndpstack._resolver import Resolver
+    from ndpstack._teller import Told
     from ndpstack.paths._follower import Follower
 
 lib, ffi = _core.lib, _core.ffi
@@ -126,6 +127,9 @@ class StackConfig:
     neighbours: tuple[tuple[str, str], ...] = ()
     """IP and MAC addresses of hosts on the link. When some are given, they are all there are;
     otherwise xdp and packet stacks follow the kernel's routes and neighbours."""
+    visible: bool = True
+    """Whether `ndpstack ss` and `stat` of this user and of root see the stack, in its network
+    namespace. A thread of the process answers them, and sleeps until then."""
 
 
 class PortState(NamedTuple):
@@ -258,6 +262,7 @@ class Stack:
 
     _resolver: Resolver | None = None
     _follower: Follower | None = None
+    _told: Told | None = None
 
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
@@ -269,6 +274,7 @@ class Stack:
         try:
             self._find_ways(config)
             self._follow(config)
+            self._tell(config)
         except BaseException:
             self.close(drain=0)
             raise
@@ -312,6 +318,12 @@ class Stack:
         given = {"link_rate_bps": config.link_rate_bps} if config.link_rate_bps else {}
         self._follower = Follower(self.dispatcher, config.switchd, config.host, addresses, given)
         self._follower.start()
+
+    def _tell(self, config: StackConfig) -> None:
+        if config.visible:
+            from ndpstack._teller import tell_of
+
+            self._told = tell_of(self, config.netns)
 
     @classmethod
     def attach(cls, service: str) -> Self:
@@ -490,7 +502,7 @@ class Stack:
         if self._closed:
             return
         self._closed = True
-        for helper in (self._follower, self._resolver):
+        for helper in (self._told, self._follower, self._resolver):
             if helper is not None:
                 helper.close()
         try:

@@ -1,5 +1,7 @@
 """The socket on which a process tells of a core: one JSON document for each connection.
 
+Host services are named by what applications attach by, stacks that programs run by PID.N.
+
 Who asks sends the document's name and ends its sending; nothing stands for `status`. The answer
 begins with a blank at once, which says that the document is being made.
 """
@@ -30,8 +32,21 @@ NAME_BYTES_MAX: Final = 32
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
+def stack_pid(service: str) -> int | None:
+    """The process of a stack's name, PID.N; None: it is a host service's."""
+    pid, _, number = service.partition(".")
+    return int(pid) if pid.isdecimal() and number.isdecimal() else None
+
+
+def title(service: str) -> str:
+    """What has this name, in texts."""
+    return f"host {service}" if stack_pid(service) is None else f"stack {service}"
+
+
 def socket_address(service: str) -> str:
     """The UNIX socket beside the one of the service: abstract as that is, or a path."""
+    if stack_pid(service) is not None:
+        return f"\0ndpstack/stack/{service}/status"
     if service.startswith("/"):
         return f"{service}.status"
     return f"\0ndpstack/{service}/status"
@@ -86,10 +101,8 @@ class StatusSocket:
         except OSError as error:
             self._socket.close()
             remedy = "end it, or take a path for a name, in a folder that only you write to"
-            text = (
-                f"host {service}: no status socket ({error.strerror}{self._taken_by()}); {remedy}"
-            )
-            raise UserError(text) from error
+            cause = f"{error.strerror}{self._taken_by()}"
+            raise UserError(f"{title(service)}: no status socket ({cause}); {remedy}") from error
 
     def _taken_by(self) -> str:
         with socket.socket(socket.AF_UNIX) as sock, suppress(OSError):

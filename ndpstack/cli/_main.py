@@ -37,8 +37,8 @@ COMMANDS: dict[str, Command] = {
     "demo": Command("ndpstack.cli._demo", "Show on real packets what the stack is for"),
     "run": Command("ndpstack.cli._run", "Run a scenario and report what happened"),
     "host": Command("ndpstack.cli._host", "The host service that applications share"),
-    "ss": Command("ndpstack.cli._ss", "Connections, RPCs, peers, applications of a host service"),
-    "stat": Command("ndpstack.cli._stat", "Counters of a host service, and what they grow by"),
+    "ss": Command("ndpstack.cli._ss", "Connections, RPCs, peers, applications of all stacks here"),
+    "stat": Command("ndpstack.cli._stat", "Counters of all stacks here, and what they grow by"),
     "lab": Command("ndpstack.cli._lab", "Hosts and switches in network namespaces"),
     "sweep": Command("ndpstack.cli._sweep", "Run a scenario at many points, in processes"),
     "reproduce": Command(

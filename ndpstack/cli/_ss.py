@@ -1,23 +1,24 @@
-"""`ndpstack ss`: what a host service has open, as `ss` shows the kernel's sockets."""
+"""`ndpstack ss`: what host services and stacks have open, as `ss` shows the kernel's sockets."""
 
 from __future__ import annotations
 
 import ipaddress
 import json
 import time
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from ndpstack._documents import STATES
 from ndpstack._errors import UserError
 from ndpstack._table import Cell, Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import count, seconds
-from ndpstack.cli._service import add_service, rounds
-from ndpstack.host import read_status
+from ndpstack.cli._service import add_service, look, printable, rounds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
+
+    from ndpstack._sources import Answer
 
     Row = Mapping[str, str | int | float]
 
@@ -35,6 +36,12 @@ class Shown(NamedTuple):
     column: Column
 
 
+SOURCES = [
+    Shown("service", Column("service")),
+    Shown("user", Column("user")),
+    Shown("stack", Column("stack")),
+]
+"""Whose a row is, unless one service was asked for."""
 EXCHANGES = [
     Shown("protocol", Column("protocol")),
     Shown("state", Column("state")),
@@ -135,7 +142,27 @@ def choose(rows: Sequence[Row], wanted: Mapping[str, str | int], everything: boo
     ]
 
 
+def _read(answer: Answer, kind: str, shown: Sequence[Shown]) -> list[Row]:
+    """Rows of an answer, with whose they are; the pid of an application is its own.
+
+    Raises:
+        UserError: It is of another version, or not what it says.
+    """
+    rows, labels = answer.document.get(kind), answer.labels()
+    if not isinstance(rows, list) or not all(_is_row(row, shown) for row in rows):
+        raise answer.nonsense(kind)
+    return [{**labels, **row} for row in rows]
+
+
+def _is_row(row: object, shown: Sequence[Shown]) -> bool:
+    return isinstance(row, dict) and all(
+        isinstance(row.get(each.key), (str, int, float)) for each in shown
+    )
+
+
 def _cell(key: str, value: str | float) -> Cell:
+    if isinstance(value, str):
+        return printable(value)
     return str(value) if key in UNGROUPED else value
 
 
@@ -149,12 +176,13 @@ def execute(arguments: argparse.Namespace) -> int:
     for number in rounds(arguments.count if arguments.watch else 1):
         if number:
             time.sleep(arguments.watch)
-        document = read_status(arguments.service, kind)
-        rows = choose(cast("list[Row]", document[kind]), wanted, arguments.all)
+        found = look(arguments.service, kind, lambda answer: _read(answer, kind, shown))
+        rows = choose([row for each in found for row in each], wanted, arguments.all)
         if arguments.json:
             print(json.dumps({"schema_version": 1, kind: rows}), flush=True)
             continue
-        cells = [[_cell(each.key, row[each.key]) for each in shown] for row in rows]
-        table = render([each.column for each in shown], cells)
+        columns = shown if arguments.service else [*SOURCES, *shown]
+        cells = [[_cell(each.key, row[each.key]) for each in columns] for row in rows]
+        table = render([each.column for each in columns], cells)
         print(table if rows else f"no {kind} that match", flush=True)
     return Exit.OK

@@ -1,4 +1,4 @@
-"""`ndpstack stat`: the counters of a host service, and what they grow by."""
+"""`ndpstack stat`: the counters of host services and stacks, and what they grow by."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from ndpstack._errors import UserError
 from ndpstack._table import Cell, Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import count, seconds
-from ndpstack.cli._service import add_service, rounds
-from ndpstack.host import read_status
+from ndpstack.cli._service import add_service, look, printable, rounds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
+
+    from ndpstack._sources import Answer
 
 TOTALS = [Column("counter"), Column("value"), Column("what it counts")]
 GROWTH = [
@@ -26,7 +27,10 @@ GROWTH = [
 
 
 class Reading(NamedTuple):
-    """All counters at one time, by `group.name`."""
+    """All counters of a core at one time, by `group.name`."""
+
+    labels: Mapping[str, str | int]
+    """Whose they are, as in JSON."""
 
     at: float
     """CLOCK_MONOTONIC, seconds."""
@@ -52,9 +56,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def flatten(groups: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """`group.name` of what lies in groups."""
-    return {f"{group}.{name}": each for group, of in groups.items() for name, each in of.items()}
+def _flatten(groups: object) -> dict[str, object]:
+    """`group.name` of what lies in groups; what is no group is left out."""
+    return {
+        printable(f"{group}.{name}"): each
+        for group, of in (groups.items() if isinstance(groups, dict) else ())
+        for name, each in (of.items() if isinstance(of, dict) else ())
+    }
 
 
 def check_patterns(names: Iterable[str], patterns: Sequence[str]) -> None:
@@ -77,15 +85,26 @@ def choose(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
     ]
 
 
-def _read(service: str) -> Reading:
-    document = cast(
-        "Mapping[str, Mapping[str, Mapping[str, object]]]", read_status(service, "counters")
-    )
+def _read(answer: Answer) -> Reading:
+    """What an answer says.
+
+    Raises:
+        UserError: It is of another version, or not what it says.
+    """
+    values, texts = (_flatten(answer.document.get(key)) for key in ("counters", "help"))
+    if not all(isinstance(value, int) for value in values.values()):
+        raise answer.nonsense("counters")
     return Reading(
-        time.monotonic(),
-        cast("dict[str, int]", flatten(document["counters"])),
-        cast("dict[str, str]", flatten(document["help"])),
+        answer.labels(),
+        answer.at,
+        cast("dict[str, int]", values),
+        {name: printable(str(text)) for name, text in texts.items()},
     )
+
+
+def _look(arguments: argparse.Namespace) -> dict[object, Reading]:
+    found = look(arguments.service, "counters", _read)
+    return {reading.labels["service"]: reading for reading in found}
 
 
 def _print_absent(reading: Reading, patterns: Sequence[str]) -> None:
@@ -104,6 +123,14 @@ def growth(before: Reading, after: Reading) -> dict[str, int]:
     return grown
 
 
+def _title(arguments: argparse.Namespace, reading: Reading) -> str:
+    """Whose the counters are; nothing where it was asked for."""
+    if arguments.service:
+        return ""
+    service, _, user, stack = reading.labels.values()
+    return printable(f"{service}, user {user}, {stack}")
+
+
 def _print_totals(arguments: argparse.Namespace, reading: Reading) -> None:
     names = choose(reading.values, arguments.pattern)
     if arguments.json:
@@ -111,14 +138,15 @@ def _print_totals(arguments: argparse.Namespace, reading: Reading) -> None:
             name: {"value": reading.values[name], "help": reading.texts.get(name, "")}
             for name in names
         }
-        print(json.dumps({"schema_version": 1, "counters": shown}))
+        print(json.dumps({"schema_version": 1, **reading.labels, "counters": shown}))
         return
     rows: list[list[Cell]] = [
         [name, reading.values[name], reading.texts.get(name, "")]
         for name in names
         if arguments.all or reading.values[name]
     ]
-    print(render(TOTALS, rows) if rows else "all are 0")
+    title = _title(arguments, reading)
+    print(render(TOTALS, rows, title) if rows else f"{title}: all are 0".removeprefix(": "))
     _print_absent(reading, arguments.pattern)
 
 
@@ -134,14 +162,15 @@ def _print_growth(arguments: argparse.Namespace, before: Reading, after: Reading
             }
             for name in names
         }
-        print(json.dumps({"schema_version": 1, "seconds": passed, "counters": shown}), flush=True)
+        document = {"schema_version": 1, **after.labels, "seconds": passed, "counters": shown}
+        print(json.dumps(document), flush=True)
         return
     rows: list[list[Cell]] = [
         [name, after.values[name], grown[name], grown[name] / passed, after.texts.get(name, "")]
         for name in names
         if arguments.all or grown[name]
     ]
-    title = f"in {passed:.3f} s"
+    title = f"{_title(arguments, after)}, in {passed:.3f} s".removeprefix(", ")
     print(render(GROWTH, rows, title) if rows else f"{title}: none has grown", flush=True)
     _print_absent(after, arguments.pattern)
 
@@ -150,14 +179,17 @@ def execute(arguments: argparse.Namespace) -> int:
     """Shows the counters once, or what they grow by in each interval."""
     if arguments.count and arguments.interval is None:
         raise UserError("-n needs -i, the seconds of an interval")
-    before = _read(arguments.service)
-    check_patterns(before.texts, arguments.pattern)
+    before = _look(arguments)
+    check_patterns({name for each in before.values() for name in each.texts}, arguments.pattern)
     if arguments.interval is None:
-        _print_totals(arguments, before)
+        for reading in before.values():
+            _print_totals(arguments, reading)
         return Exit.OK
     for _ in rounds(arguments.count):
         time.sleep(arguments.interval)
-        after = _read(arguments.service)
-        _print_growth(arguments, before, after)
+        after = _look(arguments)
+        for service, reading in after.items():
+            if service in before:
+                _print_growth(arguments, before[service], reading)
         before = after
     return Exit.OK

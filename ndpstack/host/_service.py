@@ -125,6 +125,7 @@ def plan(config: ServiceConfig) -> StackConfig:
         host=config.host,
         record=config.record,
         record_bytes=config.record_bytes,
+        visible=False,  # The service tells of it, by its own name.
     )
     handed = listening_sockets()
     if len(handed) > 1:

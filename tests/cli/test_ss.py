@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from other_user import as_nobody
 from told_stack import told
 
 import ndpstack
@@ -24,7 +25,7 @@ from ndpstack.cli._exit import Exit
 from ndpstack.cli._ss import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 NDP_PORT, HOMA_PORT = 5000, 6000
 
@@ -106,8 +107,8 @@ def test_peers_and_applications(service: str, capsys: pytest.CaptureFixture[str]
 def test_each_table_has_its_document(service: str) -> None:
     """A host with many connections is not asked for them to show its applications."""
     for kind in ("exchanges", "peers", "applications"):
-        document = _sources.read_status(service, kind)
-        assert document.keys() == {"schema_version", "stack", "pid", "user", kind}
+        document = _sources.ask(service, kind).document
+        assert document.keys() == {"schema_version", "stack", kind}
 
 
 def test_an_answer_begins_before_it_is_made() -> None:
@@ -145,13 +146,13 @@ def test_an_answer_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch)
             connection.sendall(b" ")
             monkeypatch.setattr(question, "_until", 0.0)
             threading.Timer(0.1, finish, [connection, b'{"peers": []}']).start()
-            assert question.answer() == {"peers": []}
+            assert question.answer().document == {"peers": []}
 
 
 def test_a_silent_asker_holds_up_nobody() -> None:
     with told(lambda name: {name: []}) as name, socket.socket(socket.AF_UNIX) as silent:
         silent.connect(socket_address(name))
-        assert _sources.read_status(name, "peers")["peers"] == []
+        assert _sources.ask(name, "peers").document["peers"] == []
         silent.settimeout(20)
         assert silent.recv(1) == b""
 
@@ -170,7 +171,7 @@ def test_who_forks_while_it_answers_keeps_nobody_waiting() -> None:
 
     try:
         with told(make) as name:
-            assert _sources.read_status(name, "peers")["peers"] == []
+            assert _sources.ask(name, "peers").document["peers"] == []
     finally:
         os.write(writer, b"x")
     assert os.waitpid(children[0], 0)[1] == 0
@@ -195,7 +196,7 @@ def test_a_name_that_is_taken_is_refused_with_its_owner() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_other_users_are_neither_asked_nor_answered(service: str) -> None:
-    refused = as_nobody(lambda: _sources.read_status(service, "peers"))
+    refused = as_nobody(lambda: _sources.ask(service, "peers"))
     assert f"PID {os.getpid()} of user root has the name" in refused
     assert as_nobody(lambda: ask_anyway(service)) == "b''"
 
@@ -204,28 +205,11 @@ def ask_anyway(service: str) -> bytes:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(20)
         sock.connect(socket_address(service))
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            sock.sendall(b"peers")
+            sock.shutdown(socket.SHUT_WR)
             return sock.recv(1)
         return b""
-
-
-def as_nobody(call: Callable[[], object]) -> str:
-    """What it returns or raises in a process of user `nobody`."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setuid(pwd.getpwnam("nobody").pw_uid)
-        try:
-            text = str(call())
-        except BaseException as error:
-            text = str(error)
-        os.write(writer, text.encode())
-        os._exit(0)
-    os.close(writer)
-    with open(reader) as file:
-        text = file.read()
-    assert os.waitpid(child, 0)[1] == 0
-    return text
 
 
 @pytest.mark.parametrize("answer", [b"[]", b"nonsense", b"[" * 100_000])

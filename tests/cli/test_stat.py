@@ -72,7 +72,10 @@ def test_growth_in_intervals(service: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_counter_that_began_anew() -> None:
-    before, after = Reading(0, {"a": 9, "b": 1}, {}), Reading(1, {"a": 4, "b": 3, "c": 2}, {})
+    before, after = (
+        Reading({}, 0, {"a": 9, "b": 1}, {}),
+        Reading({}, 1, {"a": 4, "b": 3, "c": 2}, {}),
+    )
     assert growth(before, after) == {"a": 4, "b": 2, "c": 2}
 
 

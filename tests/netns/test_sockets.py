@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from loops import LOOPS, run
 
 import ndpstack
 from ndpstack import aio, errors
+from ndpstack._netns import call_inside
+from ndpstack._sources import ask, find_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,3 +105,15 @@ def test_the_time_of_a_call_includes_finding_the_way(link: tuple[str, str], kind
                 call()
             assert caught.value.peer == nobody[0]
         run(kind, main())
+
+
+def test_a_stack_is_seen_where_its_interface_is(link: tuple[str, str]) -> None:
+    """Of two in one process, each in its network namespace."""
+    configs = [ndpstack.StackConfig(name="e0", backend="packet", netns=name) for name in link]
+    with ndpstack.Stack(configs[0]), ndpstack.Stack(configs[1]):
+        names = [call_inside(name, find_stacks) for name in link]
+        assert [len(each) for each in names] == [1, 1]
+        answer = call_inside(link[1], lambda: ask(names[1][0], "counters"))
+        assert (answer.stack, answer.owner.pid) == ("e0", os.getpid())
+        assert not {*names[0], *names[1]} & {*find_stacks()}
+    assert call_inside(link[0], find_stacks) == []
