@@ -71,8 +71,9 @@ void nd_app_close(struct nd_app *app)
 		nd_stack_keep_memory(app->stack);
 		nd_stack_close(app->stack);
 		app->stack = NULL;
-		app->held -= app->took;
+		app->held -= app->took + app->copied;
 		app->took = false;
+		app->copied = 0;
 		unmap_if_unused(app);
 	}
 	pthread_mutex_unlock(&app->mutex);
@@ -342,7 +343,8 @@ uint32_t nd_app_held(struct nd_app *app)
 	if (app->foreign)
 		return 0;
 	pthread_mutex_lock(&app->mutex);
-	held = app->held - __atomic_load_n(&app->took, __ATOMIC_RELAXED);
+	held = app->held - __atomic_load_n(&app->took, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&app->copied, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&app->mutex);
 	return held;
 }

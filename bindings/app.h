@@ -22,7 +22,8 @@
  *    every call, and its memory goes with the last that refers to it.
  * 6. A signal handler may raise in Python right after any call, whose result is then lost. So what
  *    a call took belongs to the handle until the caller confirms it by its count of batches: an
- *    unconfirmed batch comes again, and only a confirmed message is given back.
+ *    unconfirmed batch comes again. What Homa brought with it of up to ND_APP_COPY_BYTES is given
+ *    back when it is confirmed: the caller has copied it by then, or does not want it.
  */
 #ifndef ND_BINDINGS_APP_H
 #define ND_BINDINGS_APP_H
@@ -51,11 +52,12 @@ struct nd_app {
 	bool foreign;                  /* copied by a fork */
 	bool driven;                   /* one event loop runs the rounds that it may */
 	bool watching;                 /* ... and is woken for them */
-	bool took;                     /* the message of nd_app_take() waits to be confirmed: */
+	bool took;                     /* an NDP message of nd_app_take() waits to be confirmed: */
 	struct nd_event taken;
 	uint64_t requests;             /* sent by nd_app_request() */
 	uint32_t batches;              /* of events taken, and how many were in the last */
 	int last_count;
+	uint32_t copied;               /* messages in it that are given back once it is confirmed */
 	struct nd_app_waiting *waiting; /* in order; the first waiting_done have gone */
 	uint32_t waiting_count, waiting_done, waiting_room;
 };
@@ -128,7 +130,10 @@ int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns
 
 #define ND_APP_DROPPED 255 /* kind of an event whose message was given back */
 
-/* Gives back the message of an event of the last batch, if it has one; once, however often called. */
+/*
+ * Gives back the message of an event of the last batch, if it has one that is not given back with
+ * the batch; once, however often called.
+ */
 void nd_app_drop(struct nd_app *app, struct nd_event *event);
 
 #define ND_APP_SLICE (50 * ND_MSEC) /* longest time here without a look at signals */
@@ -170,8 +175,8 @@ struct nd_app_message {
 
 /*
  * Waits until then, as above, but for a slice at most, for a request to a port (Homa) or a message
- * of a connection (NDP). Its length if it is short and all that came; once the
- * batch is confirmed, it is given back. -EAGAIN: message has the count of the batch that came.
+ * of a connection (NDP). Its length if it is short and all that came; it is
+ * given back once the batch is confirmed. -EAGAIN: message has the count of the batch that came.
  * alone: nobody else waits, so that word of what was sent before ends no wait: it comes along with
  * the message. Who begins to wait meanwhile has the core make another event.
  */

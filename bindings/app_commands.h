@@ -21,12 +21,12 @@ void nd_app_free_buffer(struct nd_app *app, uint64_t cookie);
 int nd_app_take_now(struct nd_app *app, struct nd_event *out, uint32_t limit);
 
 /* Counts a batch that is going to be handed out; returns the count of its events. */
-int nd_app_end_batch(struct nd_app *app, int count);
+int nd_app_end_batch(struct nd_app *app, const struct nd_event *events, int count);
 
 /*
- * What nd_app_take() brought is given back if its batch was confirmed; if not, it is handed out
- * with that batch. True when there is none to come again.
+ * Gives back what the last batch brought and was copied, if it was confirmed; if not, that batch is
+ * handed out, with what nd_app_take() brought. True when there is none to come again.
  */
-bool nd_app_confirm(struct nd_app *app, uint32_t batches);
+bool nd_app_confirm(struct nd_app *app, const struct nd_event *events, uint32_t batches);
 
 #endif

@@ -111,44 +111,65 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 	return take_events(app, out, limit, timeout, 0);
 }
 
+/* A message that the owner copies or drops before it confirms the batch. */
+static bool is_copied(const struct nd_event *event)
+{
+	return event->protocol == ND_PROTO_HOMA && brings_message(event) &&
+	       event->bytes <= ND_APP_COPY_BYTES;
+}
+
 static void set_took(struct nd_app *app, bool took)
 {
 	__atomic_store_n(&app->took, took, __ATOMIC_RELAXED);
 }
 
-int nd_app_end_batch(struct nd_app *app, int count)
+static void set_copied(struct nd_app *app, uint32_t copied)
 {
-	if (count > 0) {
-		app->batches++;
-		app->last_count = count;
-	}
+	__atomic_store_n(&app->copied, copied, __ATOMIC_RELAXED);
+}
+
+int nd_app_end_batch(struct nd_app *app, const struct nd_event *events, int count)
+{
+	uint32_t copied = 0;
+
+	if (count <= 0)
+		return count;
+	app->batches++;
+	app->last_count = count;
+	for (int i = 0; i < count; i++)
+		copied += is_copied(&events[i]);
+	set_copied(app, copied);
 	return count;
 }
 
-bool nd_app_confirm(struct nd_app *app, uint32_t batches)
+bool nd_app_confirm(struct nd_app *app, const struct nd_event *events, uint32_t batches)
 {
-	bool confirmed = batches == app->batches;
+	bool took = app->took;
 
-	if (app->took) {
-		set_took(app, false);
-		if (confirmed)
-			nd_app_release_later(app, app->taken.protocol, app->taken.id,
-					     app->taken.message);
-	}
-	return confirmed;
+	set_took(app, false);
+	if (batches != app->batches)
+		return false;
+	if (took)
+		nd_app_release_later(app, ND_PROTO_NDP, app->taken.id, app->taken.message);
+	for (int i = 0; i < app->last_count; i++)
+		if (is_copied(&events[i]))
+			nd_app_release_later(app, ND_PROTO_HOMA, events[i].id, events[i].message);
+	app->last_count = 0;
+	set_copied(app, 0);
+	return true;
 }
 
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches)
 {
-	if (!nd_app_confirm(app, batches))
+	if (!nd_app_confirm(app, out, batches))
 		return app->last_count;
-	return nd_app_end_batch(app, nd_app_events(app, out, limit, timeout));
+	return nd_app_end_batch(app, out, nd_app_events(app, out, limit, timeout));
 }
 
 void nd_app_drop(struct nd_app *app, struct nd_event *event)
 {
-	if (!brings_message(event))
+	if (!brings_message(event) || is_copied(event))
 		return;
 	nd_app_release(app, event->protocol, event->id, event->message);
 	event->kind = ND_APP_DROPPED;
@@ -204,11 +225,11 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 	reply->state = ND_APP_SENT;
 	reply->buffer = code;
 	reply->count = app->last_count;
-	if (!nd_app_confirm(app, batches))
+	if (!nd_app_confirm(app, out, batches))
 		return -EINPROGRESS;
 	reply->count = nd_app_events(app, out, limit, slice_of(deadline));
 	if (!is_only_reply(out, reply->count, reply->key)) {
-		nd_app_end_batch(app, reply->count);
+		nd_app_end_batch(app, out, reply->count);
 		return -EINPROGRESS;
 	}
 	code = copy_out(reply->data, out);
@@ -251,14 +272,14 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 	int count;
 
 	message->count = app->last_count;
-	if (!nd_app_confirm(app, batches))
+	if (!nd_app_confirm(app, out, batches))
 		return -EAGAIN;
 	count = take_events(app, out, limit, timeout, connection);
-	message->count = count = nd_app_end_batch(app, count);
+	message->count = count = nd_app_end_batch(app, out, count);
 	event = only_wanted(out, count, protocol, subject);
 	if (!event)
 		return -EAGAIN;
-	set_took(app, true);
+	set_took(app, protocol == ND_PROTO_NDP);
 	app->taken = *event;
 	message->peer = event->peer;
 	message->id = event->id;

@@ -50,17 +50,17 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 		return -ECHILD;
 	if (!app->stack)
 		return -EBADF;
-	if (!nd_app_confirm(app, batches))
+	if (!nd_app_confirm(app, out, batches))
 		return app->last_count;
 	run_rounds(app, woken);
 	while ((uint32_t)count < limit && (woken || !nd_stack_arm(app->stack))) {
 		woken = false;
 		more = nd_app_take_now(app, out + count, limit - (uint32_t)count);
 		if (more < 0)
-			return nd_app_end_batch(app, count ? count : more);
+			return nd_app_end_batch(app, out, count ? count : more);
 		count += more;
 	}
-	return nd_app_end_batch(app, count);
+	return nd_app_end_batch(app, out, count);
 }
 
 bool nd_app_arm(struct nd_app *app)

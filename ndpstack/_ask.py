@@ -39,10 +39,10 @@ class Question:
         self.answer = Answer()
         self._dispatcher = dispatcher
         self._text = text
-        self._key = dispatcher.new_key(self.answer)
+        dispatcher.give_key(self.answer)
         code = lib.nd_app_send(
             dispatcher.app, lib.ND_PROTO_OTHER, lib.ND_STACK_COMMAND_PEER, 0, peer, 0, 0,
-            self._key, 0, address, len(address),
+            self.answer.key, 0, address, len(address),
         )  # fmt: skip
         if code < 0:
             self.forget()
@@ -50,7 +50,13 @@ class Question:
 
     def forget(self) -> None:
         """Nobody waits for the answer any more."""
-        self._dispatcher.by_key.pop(self._key, None)
+        self._dispatcher.by_key.pop(self.answer.key, None)
+
+    def __del__(self) -> None:
+        try:
+            self.forget()
+        except AttributeError:  # An interrupted __init__() leaves neither.
+            return
 
     def finish(self) -> Event:
         """The core's answer, which was waited for.

@@ -288,7 +288,8 @@ class Opening(Waitable):
         self._connection = connection
         self._error = 0
         self._given_up = False
-        self.key: Final = connection.dispatcher.new_key(self)
+        self.key = 0
+        connection.dispatcher.give_key(self)
 
     def is_ready(self) -> bool:
         return self._connection.id != 0 or self._error != 0

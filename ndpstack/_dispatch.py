@@ -30,11 +30,11 @@ from ndpstack._event import (
     KIND,
     MAKE,
     NDP,
+    OF_HOMA,
     OPENED,
     PAYLOAD,
     PEER,
     PORT,
-    REQUEST,
     RESPONSE,
     Event,
 )
@@ -44,7 +44,7 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ndpstack._target import Accepting, Keyed, Loop, Taker, Target
+    from ndpstack._target import Accepting, Keyed, Loop, Named, Taker, Target
 
     Message = bytes | _core.Pointer[bytes]
     """Data as the core takes them."""
@@ -138,14 +138,16 @@ class Dispatcher:
 
     # ---- commands ----
 
-    def new_key(self, target: Target) -> int:
-        """A key under which events come to the target until `by_key` forgets it."""
-        key = next(self._keys) & _KEY_MASK
-        self.by_key[key] = target
-        return key
+    def give_key(self, target: Named) -> None:
+        """A key, under which events come to the target until `by_key` forgets it.
 
-    def give_key(self, call: Keyed) -> None:
-        """A key for a call, which keeps it, whatever interrupts this."""
+        The target keeps the key, whatever interrupts this.
+        """
+        key = next(self._keys) & _KEY_MASK
+        self.by_key[key], target.key = target, key
+
+    def give_call_key(self, call: Keyed) -> None:
+        """The same for a call, in `by_call`."""
         key = next(self._keys) & _KEY_MASK
         self.by_call[key], call.key = call, key
 
@@ -442,7 +444,7 @@ class Dispatcher:
         for fields in FIELDS_IN(self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]):
             again, self._began = self._began, True
             kind = fields[KIND]
-            if kind in (RESPONSE, REQUEST):
+            if kind in OF_HOMA:
                 of = by_call.get(fields[COOKIE]) if kind == RESPONSE else by_port.get(fields[PORT])
                 if of is not None:
                     of.on_message(fields[PEER], fields[ID], fields[BYTES], fields[PAYLOAD])

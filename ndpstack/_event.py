@@ -24,8 +24,8 @@ CLOSED: Final = lib.ND_EVENT_CLOSED
 OPENED: Final = lib.ND_EVENT_OPENED
 """Looked up once: an attribute of `lib` takes as long as a function call."""
 
-RECEIVED: Final = frozenset({MESSAGE, REQUEST, RESPONSE})
-"""Kinds of events that bring a message, which has to be released."""
+OF_HOMA: Final = frozenset({REQUEST, RESPONSE})
+"""Kinds of events that bring a message of Homa's."""
 
 _EVENT: Final = struct.Struct("<BxxxiIHBxIIQQQQ")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._event import HOMA, Event
-from ndpstack._lease import release_later, view_of
+from ndpstack._lease import view_of
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
@@ -169,9 +169,7 @@ class Call(Waitable):
             view, loan = view_of(dispatcher, HOMA, identity, 0, size, payload)
             # No call stands between these, so no interrupt can.
             self.view, dispatcher.owned = view, True
-            if loan is None:
-                release_later(dispatcher.app, HOMA, identity, 0)
-            else:
+            if loan is not None:
                 loan.held = True
         self._done()
 
@@ -282,7 +280,7 @@ class HomaSocket(Socket):
             check_priority(priority)
         call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
         deadline = NEVER if until is None else int(until * 1e9) or 1
-        dispatcher.give_key(call)
+        dispatcher.give_call_key(call)
         # Not before: now whoever closes it sees the call.
         if self._closed or dispatcher.ended is not None:
             self.check_open()

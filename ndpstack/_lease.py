@@ -16,10 +16,6 @@ COPY_BYTES: Final = lib.ND_APP_COPY_BYTES
 """Messages up to this size are copied, which is quicker than keeping a lease on them."""
 
 
-release_later: Final = lib.nd_app_release_later
-"""Looked up once: an attribute of `lib` takes as long as a function call."""
-
-
 class Owner(Protocol):
     """Whose message it is: in the core's event at first, then as the view that was made of it."""
 
@@ -60,8 +56,8 @@ def view_of(
         payload: Their address.
 
     Returns:
-        The view, and the lease to hold once it belongs to an owner; None: it is a copy, and the
-        message is to be given back.
+        The view, and the lease to hold once it belongs to an owner; None: it is a copy. Homa's
+        messages are then given back with their batch, NDP's are to be.
     """
     if size <= COPY_BYTES:
         at = payload - dispatcher.memory_at
@@ -84,7 +80,7 @@ def lease(dispatcher: Dispatcher, event: Event, owner: Owner) -> memoryview:
     # No call stands between these, so no interrupt can.
     owner.unread, owner.view = None, view
     if loan is None:
-        release_later(dispatcher.app, protocol, identity, message)
+        lib.nd_app_release_later(dispatcher.app, protocol, identity, message)
     else:
         loan.held = True
     return view

@@ -36,8 +36,9 @@ def listen(
         LimitReached: The core has no room for the listener or its backlog.
     """
     answer = Answer(then)
-    key = dispatcher.new_key(answer)
     try:
+        dispatcher.give_key(answer)
+        key = answer.key
         code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, message=backlog, key=key)
         if code < 0:
             raise make_error(-code, "cannot listen")
@@ -45,7 +46,7 @@ def listen(
         if answer.event is not None and answer.event.error:
             raise make_error(-answer.event.error, f"cannot listen on port {port}")
     except BaseException:
-        dispatcher.by_key.pop(key, None)
+        dispatcher.by_key.pop(answer.key, None)
         raise
     if then is None:
         dispatcher.by_key.pop(key, None)

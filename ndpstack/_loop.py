@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import weakref
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class LoopDriver:
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
         self._loop = loop
-        self.thread: Final = threading.get_ident()
+        self.thread: Final = get_ident()
         self._descriptor = dispatcher.raw_descriptor()
         self._users = 0
         self._again: asyncio.Handle | None = None
@@ -92,7 +92,7 @@ class LoopDriver:
 
     def complete(self, future: asyncio.Future[None]) -> None:
         """Lets the task go on that awaits it, if any does; from any thread."""
-        if threading.get_ident() != self.thread:
+        if get_ident() != self.thread:
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(_complete, future)
         elif not future.done():

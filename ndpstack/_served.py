@@ -11,7 +11,7 @@ from ndpstack import _core
 from ndpstack._address import Peer
 from ndpstack._dispatch import BATCHES_MASK
 from ndpstack._event import FAILED, HOMA, Event
-from ndpstack._lease import release_later, view_of
+from ndpstack._lease import view_of
 from ndpstack._socket import UNSET, Source, Timeout, as_message
 from ndpstack._waitable import Waitable
 from ndpstack.errors import make_error
@@ -224,9 +224,7 @@ class Service(Source[R]):
             rpc.done, dispatcher.by_rpc[identity] = False, reference
             self._queue += (rpc,)
             dispatcher.owned = True
-            if loan is None:
-                release_later(dispatcher.app, HOMA, identity, 0)
-            else:
+            if loan is not None:
                 loan.held = True
         self.wake()
 

@@ -33,6 +33,12 @@ class Target(Ending, Protocol):
         """
 
 
+class Named(Target, Protocol):
+    """Who gets the events of a key, and keeps it."""
+
+    key: int
+
+
 class Taker(Ending, Protocol):
     """Who gets the requests of a port, or the reply to one."""
 
@@ -68,10 +74,9 @@ class Accepting(Protocol[T]):
         """An interrupt kept what accept() returned from the application: it is the next again."""
 
 
-class Keyed(Taker, Target, Protocol):
+class Keyed(Taker, Named, Protocol):
     """A call under way, which keeps what it is named by."""
 
-    key: int
     buffer: int
     owner: int
     """The socket that it is of."""
@@ -90,10 +95,11 @@ class Loop(Protocol):
 class Answer(Waitable):
     """The answer to a command; later events of its key go to another target."""
 
-    __slots__ = ("_then", "event")
+    __slots__ = ("_then", "event", "key")
 
     def __init__(self, then: Target | None = None) -> None:
         super().__init__()
+        self.key = 0
         self.event: Event | None = None
         self._then = then
 

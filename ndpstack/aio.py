@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher
     from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
@@ -152,15 +151,13 @@ class _LoopSocket(_homa.HomaSocket):
 class _Call(_homa.Call):
     """A request that leaves together with others, and one task waits for."""
 
-    __slots__ = ("_driver", "future")
+    __slots__ = ("driver", "future")
 
-    def __init__(self, dispatcher: Dispatcher, driver: LoopDriver) -> None:
-        super().__init__(dispatcher)
-        self._driver = driver
-        self.future = driver.new_future()
+    driver: LoopDriver
+    future: asyncio.Future[None]
 
     def wake(self) -> None:
-        self._driver.complete(self.future)
+        self.driver.complete(self.future)
 
 
 class HomaSocket(_AsyncSocket):
@@ -216,26 +213,28 @@ class HomaSocket(_AsyncSocket):
         Raises:
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
-        until = None if timeout is None else self._socket.until(timeout)
+        socket, driver = self._socket, self._driver
+        until = None if timeout is None else socket.until(timeout)
         if not isinstance(address[0], Peer):
             address = await self._resolve(address[0], until), address[1]
-        call = _Call(self._socket.dispatcher, self._driver)
+        call = _Call(socket.dispatcher)
+        call.driver, call.future = driver, driver.new_future()
         try:
-            command = self._socket.prepare(call, address, data, until, priority)
+            command = socket.prepare(call, address, data, until, priority)
             while (code := _send_later(*command)) < 0:
                 await self._make_room(code)
             call.buffer = code
         except BaseException:
             call.forget()
             raise
-        self._driver.flush_soon()
+        driver.flush_soon()
         try:
             await call.future
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")
             raise
-        if self._socket._closed or self._socket.dispatcher.ended is not None:
-            self._socket.check_open()
+        if socket._closed or socket.dispatcher.ended is not None:
+            socket.check_open()
         return call.outcome()
 
     async def recv(self) -> Rpc:

@@ -85,6 +85,20 @@ def test_an_interrupted_request_leaves_nothing(pair: Pair, size: int) -> None:
         settle(pair[1], pair[0])
 
 
+def test_an_interrupted_question_leaves_nothing(pair: Pair) -> None:
+    """The core is asked for a peer that was not talked to before."""
+
+    def ask() -> None:
+        pair[1].resolve(pair[0].address, None)
+        pair[1]._peers.clear()
+
+    def look() -> None:
+        pair[1]._peers.clear()
+        settle(pair[1])
+
+    interrupt_everywhere(ask, look)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_an_interrupted_server_leaves_nothing(pair: Pair, size: int) -> None:
     """A request whose server is interrupted is served later or cancelled, and never kept."""
