@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import TYPE_CHECKING
 
 import pytest
-from called import PORT, Pair, by_loop, with_client
+from called import PORT, Pair, by_loop, until, with_client
 from loops import run
 
 import ndpstack
 from ndpstack import errors
 from ndpstack.rpc import Client, RemoteError, Service
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
 class UnreadableError(Exception):
@@ -225,3 +229,43 @@ def test_the_limit_of_messages_is_named_in_both_directions(kind: str, pair: Pair
         assert await client.call("add", 1, 2, timeout=20) == 3
 
     with_client(kind, pair, service, body)
+
+
+@by_loop
+def test_closing_a_client_ends_its_calls_at_both_ends(kind: str, pair: Pair) -> None:
+    service = Service("test")
+    events: list[str] = []
+
+    async def stay() -> None:
+        events.append("began")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            events.append("ended")
+
+    @service.method
+    async def wait() -> None:
+        await stay()
+
+    @service.method
+    async def values() -> AsyncIterator[int]:
+        await stay()
+        yield 1
+
+    async def main() -> None:
+        async with service.serving(pair[0], PORT):
+            client = Client(pair[1], [(pair[0].address, PORT)])
+            calls = [client.call("wait"), client.call("wait", timeout=1000)]
+            under_way = [asyncio.create_task(call) for call in calls]
+            under_way.append(asyncio.create_task(anext(client.stream("values"))))
+            await until(lambda: len(events) >= 3 or any(call.done() for call in under_way))
+            assert events == ["began"] * 3, under_way
+            client.close()
+            await asyncio.wait(under_way, timeout=20)
+            assert all(isinstance(call.exception(), errors.Closed) for call in under_way)
+            await until(lambda: events[3:] == ["ended"] * 3)
+            client.close()
+            with pytest.raises(errors.Closed):
+                await client.call("wait")
+
+    run(kind, main())
