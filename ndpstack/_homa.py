@@ -222,7 +222,8 @@ class HomaSocket(Socket):
             address: Host (IP address or Peer) and port.
             data: Any contiguous buffer; it is copied.
             timeout: Seconds until both ends give up; by default the socket's.
-            priority: 0..7, higher ones are served first.
+            priority: 0..7; this host sends requests with a higher one first, and of those with
+                the same one the shortest. On the network Homa chooses priorities itself.
 
         Returns:
             The reply, valid as long as anything refers to it.

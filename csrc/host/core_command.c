@@ -133,7 +133,7 @@ static int submit(struct nd_core *core, uint32_t app, uint8_t protocol, struct n
 	int code = 0;
 
 	if (command->kind == ND_COMMAND_DETACH || is_of_host(command->kind) ||
-	    command->priority > 7)
+	    command->priority > ND_PRIORITY_MAX)
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;

@@ -49,6 +49,55 @@ TEST(choose__srpt)
 	CHECK_EQ(hand_counters()->data_bytes_sent, 18100);
 }
 
+static void request_with_priority(uint32_t peer, uint32_t bytes, uint8_t priority)
+{
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_REQUEST,
+						  .app = 2,
+						  .peer = peer,
+						  .port = HAND_PORT,
+						  .bytes = bytes,
+						  .priority = priority }),
+		 0);
+}
+
+/* ... of those with the highest priority that applications gave, which packets do not show. */
+TEST(choose__srpt_within_a_priority)
+{
+	hand_start_default();
+	request_with_priority(2, 100, 0);
+	request_with_priority(3, 2000, 3);
+	request_with_priority(4, 3000, 3);
+	request_with_priority(5, 4000, 7);
+	CHECK_STR(hand_next(), "DATA 8>5 0+1424/4000 in=4000 p6");
+	CHECK_STR(hand_next(), "DATA 8>5 1424+1424/4000 in=4000 p6");
+	CHECK_STR(hand_next(), "DATA 8>5 2848+1152/4000 in=4000 p6");
+	CHECK_STR(hand_next(), "DATA 4>3 0+1424/2000 in=2000 p6");
+	request_with_priority(6, 200, 4);
+	CHECK_STR(hand_next(), "DATA 10>6 0+200/200 in=200 p6");
+	CHECK_STR(hand_next(), "DATA 4>3 1424+576/2000 in=2000 p6");
+	CHECK_STR(hand_next(), "DATA 6>4 0+1424/3000 in=3000 p6");
+	hand_drain();
+	CHECK_EQ(hand_counters()->data_bytes_sent, 9300);
+}
+
+/* A reply has its own, whatever its request had. */
+TEST(do_reply__with_priority)
+{
+	uint64_t first, second;
+
+	hand_start_default();
+	first = hand_serve(2, 100, 50);
+	second = hand_serve(3, 200, 50);
+	CHECK_EQ(hand_reply(first, 100), 0);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_REPLY,
+						  .app = 1,
+						  .id = second,
+						  .bytes = 3000,
+						  .priority = 1 }),
+		 0);
+	CHECK_STR(hand_next(), "DATA 201>3 0+1424/3000 in=3000 p6");
+}
+
 /* ... unless lengths alone are to count: then a message that has come far waits for a shorter one. */
 TEST(choose__by_length)
 {

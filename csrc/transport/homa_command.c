@@ -95,6 +95,7 @@ static int do_request(struct nd_homa *homa, struct nd_command *command, nd_ns no
 	rpc->app = command->app;
 	rpc->cookie = command->cookie;
 	rpc->deadline = deadline_of(command);
+	rpc->priority = command->priority;
 	rpc->peer_port = command->port;
 	rpc->own_port = command->source_port ? command->source_port
 					     : (uint16_t)(command->app | ND_HOMA_CLIENT_PORTS);
@@ -137,6 +138,7 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 	}
 	rpc->state = ND_HOMA_REPLYING;
 	rpc->deadline = deadline_of(command);
+	rpc->priority = command->priority;
 	nd_homa_out_begin(homa, rpc, command->payload, command->bytes, unscheduled);
 	nd_homa_timer_start(homa, rpc, now);
 	homa->counters.replies_submitted++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Outgoing messages: which one sends next (SRPT), and what its next DATA packet is.
+ * Outgoing messages: which one sends next (SRPT among those of one priority), and what its next DATA
+ * packet is.
  *
  * A message is in the ready heaps exactly while it has something to send. Retransmissions are part
  * of their message: they compete by its remaining bytes, and go before its new data. Messages of
@@ -16,13 +17,15 @@ static bool has_data(const struct nd_homa_rpc *rpc)
 	       (out->resend_from < out->resend_to || out->sent < out->granted || !out->begun);
 }
 
+/* Of the messages with the highest priority the one with the fewest remaining bytes, then the oldest. */
 static uint64_t srpt_key(const struct nd_homa *homa, const struct nd_homa_rpc *rpc)
 {
 	uint64_t remaining = (uint64_t)rpc->out.bytes - rpc->out.sent +
 			     (rpc->out.resend_to - rpc->out.resend_from);
 	uint64_t bytes = homa->config.by_length ? rpc->out.bytes : remaining;
 
-	return nd_min_u64(bytes, UINT32_MAX) << 32 | rpc->age;
+	return (uint64_t)(ND_PRIORITY_MAX - rpc->priority) << 61 |
+	       nd_min_u64(bytes, UINT32_MAX >> 3) << 32 | rpc->age;
 }
 
 static ND_NOINLINE void make_ready(struct nd_homa *homa, const struct nd_homa_rpc *rpc)
@@ -80,7 +83,7 @@ void nd_homa_out_restart(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	nd_homa_out_begin(homa, rpc, rpc->out.payload, rpc->out.bytes, unscheduled);
 }
 
-/* The shortest message, or the oldest one when its share has come together. */
+/* The first message, or the oldest one when its share has come together. */
 static struct nd_homa_rpc *choose(struct nd_homa *homa)
 {
 	uint64_t price = (uint64_t)homa->config.mss_bytes * 1000;

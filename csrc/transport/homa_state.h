@@ -120,6 +120,7 @@ struct nd_homa_rpc {
 	uint8_t attempts;    /* RESENDs or NEED_ACKs without answer */
 	uint8_t refusals;    /* client: times that the server was full, in a row */
 	uint16_t flags;      /* RPC_* */
+	uint8_t priority;    /* of our message, by the application: above what is left of it */
 	struct nd_homa_out out;
 	struct nd_homa_in in;
 	struct nd_homa_order order;
@@ -217,7 +218,7 @@ struct nd_homa {
 	uint32_t client_rpcs;
 	uint32_t server_rpcs;
 
-	struct nd_heap ready;        /* messages with DATA to send: fewest remaining bytes first */
+	struct nd_heap ready;        /* messages with DATA to send, by srpt_key() */
 	struct nd_heap ready_oldest; /* ... those longer than a packet, oldest first */
 	uint64_t send_fifo_credit;   /* 1/1000 bytes that the oldest one may send out of turn */
 

@@ -56,10 +56,13 @@ enum nd_command_kind {
 			    * payload = uint32_t cutoffs[8] in force, NULL: as configured */
 };
 
+#define ND_PRIORITY_MAX 7u /* that an application gives */
+
 struct nd_command {
 	uint8_t kind;           /* enum nd_command_kind */
-	uint8_t priority;       /* CONNECT: 0..7 of the connection; higher is served first, 0 is
-				 * the default. Homa chooses by what is left of a message. */
+	uint8_t priority;       /* 0..ND_PRIORITY_MAX, 0 is the default. CONNECT: connections with a higher one are
+				 * served first. REQUEST, REPLY: this host sends those with a higher
+				 * one first, by what is left of them only where it is the same. */
 	uint16_t app;           /* application that asks; events go to it */
 	uint32_t peer;          /* address handle */
 	uint16_t port;          /* NDP service or Homa port of the peer; LISTEN: our own */
