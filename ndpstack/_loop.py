@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
 from functools import partial
 from threading import get_ident
@@ -20,7 +21,8 @@ class LoopDriver:
         self._dispatcher = dispatcher
         self._loop = loop
         self.thread: Final = get_ident()
-        self._descriptor = dispatcher.raw_descriptor()
+        self._descriptor = -1
+        """A copy, which is open as long as the loop watches it: the stack closes in any thread."""
         self._users = 0
         self._again: asyncio.Handle | None = None
         self._unsent = False
@@ -29,9 +31,15 @@ class LoopDriver:
         """A task of this loop got what it waits for, and is going to run in the next turn."""
 
     def acquire(self) -> None:
-        """A socket of this loop is opened."""
+        """A socket of this loop is opened.
+
+        Raises:
+            NdpError: The stack has ended.
+        """
+        self._dispatcher.check_alive()
         self._users += 1
         if self._users == 1:
+            self._descriptor = os.dup(self._dispatcher.raw_descriptor())
             self._loop.add_reader(self._descriptor, self._on_readable)
             self._dispatcher.add_loop(self)
 
@@ -41,10 +49,16 @@ class LoopDriver:
             return  # The loop's descriptors are the parent's: it would go on without this one.
         self._users -= 1
         if self._users == 0:
-            if not self._loop.is_closed():
-                self._loop.remove_reader(self._descriptor)
+            self._stop_watching()
             self._dispatcher.remove_loop(self)
             _drivers[self._loop].pop(self._dispatcher, None)
+
+    def _stop_watching(self) -> None:
+        if self._descriptor >= 0:
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def release_soon(self) -> None:
         """The same from any thread."""
@@ -77,6 +91,8 @@ class LoopDriver:
         """
         self.woke = False
         self._unsent = self._dispatcher.poll(woken)
+        if self._dispatcher.ended is not None:
+            self._stop_watching()
         if (self._unsent or self.woke) and self._again is None:
             self._again = self._loop.call_soon(self._end_turn)
 

@@ -41,9 +41,13 @@ class _AsyncSocket:
     """What both kinds of sockets have in common."""
 
     def __init__(self, socket: Socket) -> None:
-        self._base = socket
         self._driver = driver_of(socket.dispatcher)
-        self._driver.acquire()
+        try:
+            self._driver.acquire()
+        except BaseException:
+            socket.close()
+            raise
+        self._base = socket
 
     @property
     def stack(self) -> Stack:

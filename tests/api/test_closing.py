@@ -179,6 +179,44 @@ def test_an_awaited_call_of_ndp(kind: str, pair: Pair, verb: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LOOPS)
+def test_a_stack_that_closes_before_its_loop_has_looked(kind: str) -> None:
+    """A loop that was about to watch a descriptor must not find it closed."""
+
+    async def wait(stack: ndpstack.Stack) -> None:
+        async with aio.HomaSocket(stack) as server:
+            await server.bind(PORT)
+            with pytest.raises(errors.Closed):
+                await server.recv()
+
+    async def main() -> None:
+        with ndpstack.memory_pair() as (stack, _):
+            task = asyncio.create_task(wait(stack))
+            await asyncio.sleep(0)
+        await task
+        with pytest.raises(errors.Closed):
+            aio.HomaSocket(stack)
+
+    for _ in range(10):
+        run(kind, main())
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_stack_that_another_thread_closes(kind: str) -> None:
+    async def main() -> None:
+        with ndpstack.memory_pair() as (stack, _):
+            async with aio.HomaSocket(stack) as server:
+                await server.bind(PORT)
+                task = asyncio.create_task(server.recv())
+                await asyncio.sleep(0.01)
+                await asyncio.to_thread(stack.close)
+                with pytest.raises(errors.Closed):
+                    await task
+
+    for _ in range(5):
+        run(kind, main())
+
+
+@pytest.mark.parametrize("kind", LOOPS)
 def test_nothing_keeps_a_loop(kind: str, pair: Pair) -> None:
     """Neither its loop nor its stack's dispatcher outlives the last socket there."""
     loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
