@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LATER_MAX 32u  /* below the messages that a connection may leave unreleased */
 #define SLOT_BYTES 64u /* send buffers begin at multiples of it */
 #define SLOTS_MAX ((UINT64_C(1) << (64 - ND_APP_KEY_BITS)) - 1)
 
@@ -62,7 +61,7 @@ static void unmap_if_unused(struct nd_app *app)
 	app->memory.base = NULL;
 }
 
-void nd_app_close(struct nd_app *app)
+void nd_app_close(struct nd_app *app, uint32_t batches)
 {
 	if (app->foreign)
 		return;
@@ -71,9 +70,12 @@ void nd_app_close(struct nd_app *app)
 		nd_stack_keep_memory(app->stack);
 		nd_stack_close(app->stack);
 		app->stack = NULL;
-		app->held -= app->took + app->copied;
-		app->took = false;
-		app->copied = 0;
+		if (batches == app->batches) {
+			app->held -= app->took + app->copied;
+			app->took = false;
+			app->copied = 0;
+			app->last_count = 0;
+		}
 		unmap_if_unused(app);
 	}
 	pthread_mutex_unlock(&app->mutex);
@@ -83,7 +85,7 @@ void nd_app_end(struct nd_app *app)
 {
 	if (app->foreign)
 		return; /* the child of a fork: its copy is small, and its locks may be held */
-	nd_app_close(app);
+	nd_app_close(app, app->batches);
 	pthread_mutex_lock(&app->mutex);
 	app->held = 0;
 	unmap_if_unused(app);
@@ -333,7 +335,7 @@ void nd_app_release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t 
 
 void nd_app_release_later(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message)
 {
-	release(app, protocol, id, message, LATER_MAX);
+	release(app, protocol, id, message, ND_APP_LATER_MAX);
 }
 
 uint32_t nd_app_held(struct nd_app *app)

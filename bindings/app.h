@@ -67,8 +67,11 @@ int nd_app_open(struct nd_app *app, const struct nd_stack_config *config, struct
 int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *error);
 int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *error);
 
-/* Lets go of the stack. Messages that are held stay readable. Idempotent. */
-void nd_app_close(struct nd_app *app);
+/*
+ * Lets go of the stack. Messages that are held stay readable, those of the last batch until
+ * nd_app_end() unless it is confirmed by the count of batches. Idempotent.
+ */
+void nd_app_close(struct nd_app *app, uint32_t batches);
 
 /* Closes it if need be, and lets go of what is held; whoever gives that back later does no harm. */
 void nd_app_end(struct nd_app *app);
@@ -175,10 +178,10 @@ struct nd_app_message {
 
 /*
  * Waits until then, as above, but for a slice at most, for a request to a port (Homa) or a message
- * of a connection (NDP). Its length if it is short and all that came; it is
- * given back once the batch is confirmed. -EAGAIN: message has the count of the batch that came.
- * alone: nobody else waits, so that word of what was sent before ends no wait: it comes along with
- * the message. Who begins to wait meanwhile has the core make another event.
+ * of a connection (NDP). Its length if it is short and all that came; it is given back once the
+ * batch is confirmed. -EAGAIN: message has the count of the batch that came. alone: nobody else
+ * waits, so that word of what was sent before ends no wait: it comes along with the message. Who
+ * begins to wait meanwhile has the core make another event.
  */
 int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double until,
 		bool alone, struct nd_event *out, uint32_t limit, uint32_t batches,

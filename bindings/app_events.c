@@ -151,11 +151,11 @@ bool nd_app_confirm(struct nd_app *app, const struct nd_event *events, uint32_t 
 		return false;
 	if (took)
 		nd_app_release_later(app, ND_PROTO_NDP, app->taken.id, app->taken.message);
+	set_copied(app, 0);
 	for (int i = 0; i < app->last_count; i++)
 		if (is_copied(&events[i]))
 			nd_app_release_later(app, ND_PROTO_HOMA, events[i].id, events[i].message);
 	app->last_count = 0;
-	set_copied(app, 0);
 	return true;
 }
 

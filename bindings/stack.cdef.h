@@ -134,7 +134,7 @@ struct nd_app {
 int nd_app_open(struct nd_app *app, const struct nd_stack_config *config, struct nd_error *error);
 int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *error);
 int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *error);
-void nd_app_close(struct nd_app *app);
+void nd_app_close(struct nd_app *app, uint32_t batches);
 void nd_app_end(struct nd_app *app);
 void nd_app_disown(struct nd_app *app);
 uint64_t nd_app_memory_at(const struct nd_app *app);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import errno
 from typing import TYPE_CHECKING, Final
 
@@ -188,14 +189,19 @@ class Connection(Source[memoryview]):
         Whoever waits for it looks again.
         """
         self._abandoned = True
-        for event in [*self._inbox, *self._order.clear()]:
-            drop(self.dispatcher.app, event)
-        self._inbox.clear()
-        self._put_back.clear()
+        self.dispatcher.run_alone(self._drop_all)
         if self.ended is None:
             self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
             self.ended = (errno.EBADF, "closed here")
         self.on_end()
+
+    def _drop_all(self) -> None:
+        """Gives back what nobody will read; only while no other thread adds to it."""
+        self._put_back.clear()
+        self._order.empty_into(self._inbox)
+        with contextlib.suppress(IndexError):
+            while self._inbox:
+                drop(self.dispatcher.app, self._inbox.popleft())
 
     def reset(self) -> None:
         """Drops everything and tells the peer."""
@@ -224,6 +230,8 @@ class Connection(Source[memoryview]):
             if kind == FAILED:
                 self._lost(event)
             self._settled()
+        if self._abandoned:  # Perhaps since, by another thread, or here where some came already.
+            self._drop_all()
 
     def _arrived(self, event: Event) -> None:
         if self._abandoned:

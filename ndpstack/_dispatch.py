@@ -234,6 +234,14 @@ class Dispatcher:
             if self._followers or self.loops or self._polled:
                 self._pass_on()
 
+    def run_alone(self, work: Callable[[], object]) -> None:
+        """Runs it while no thread hands out events; leaves it out where one does, also this one."""
+        if not self._leads() and self._try_to_lead(False):
+            try:
+                work()
+            finally:
+                self._stop_leading(True)
+
     def exchange(
         self,
         call: Keyed,
@@ -393,9 +401,8 @@ class Dispatcher:
         finally:
             if led or self._leads():
                 self._lead.release()
-                if (
-                    self._followers
-                ):  # Began to wait meanwhile; the loop may have other things to do.
+                # They began to wait meanwhile, and the loop may have other things to do.
+                if self._followers:
                     self._wake_follower()
 
     def _leave_to_leader(self) -> None:
@@ -511,7 +518,7 @@ class Dispatcher:
         if self.ended is None:
             self.fail(errno.EBADF, f"stack {self.name} is closed")
         with self._lead:
-            lib.nd_app_close(self.app)
+            lib.nd_app_close(self.app, self.batches)
         _open.discard(self)
 
     def disown(self) -> None:

@@ -81,7 +81,7 @@ class Call(Waitable):
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.waiters = []
-        self._bell = -1
+        self._bell = None
         self._dispatcher = dispatcher
         self._id = 0
         self.view: memoryview | None = None
@@ -280,7 +280,7 @@ class HomaSocket(Socket):
         if not 0 <= priority <= PRIORITY_MAX:
             check_priority(priority)
         call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
-        deadline = NEVER if until is None else int(until * 1e9) or 1
+        deadline = NEVER if until is None else int(until * 1e9) or 1  # deadline_ns(), inline.
         dispatcher.give_call_key(call)
         # Not before: now whoever closes it sees the call.
         if self._closed or dispatcher.ended is not None:
@@ -350,7 +350,7 @@ class HomaSocket(Socket):
             Closed: The socket is closed, or not bound.
         """
         until, service = self.until(timeout), self._service
-        if service is not None and self._bell < 0 and not self._closed:
+        if service is not None and self._bell is None and not self._closed:
             rpc = self.dispatcher.take(HOMA, service.port, until, service)
             if rpc is not None:
                 return rpc

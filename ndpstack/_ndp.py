@@ -181,6 +181,9 @@ class NdpSocket(Socket):
         """Takes the connection over once the core has answered."""
         opening.check()
         self._connection = connection
+        if self._closed:  # By another thread, which found no connection to close.
+            connection.abandon(0)
+            self.check_open()
 
     def _check_unused(self) -> None:
         self.check_open()
@@ -254,7 +257,7 @@ class NdpSocket(Socket):
             Reset: The connection has ended otherwise.
         """
         until, connection = self.until(timeout), self._connection
-        if connection is not None and self._bell < 0 and not self._closed:
+        if connection is not None and self._bell is None and not self._closed:
             message = self.dispatcher.take(NDP, connection.id, until, connection)
             if message is not None:
                 return message

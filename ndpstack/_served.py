@@ -41,7 +41,7 @@ class Request(Waitable):
         self.done = True
         """There is nothing to reply to: not yet, or no more."""
         self.waiters = []
-        self._bell = -1
+        self._bell = None
         self._socket = socket
         self._peer = peer
         self.id: Final = identity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import select
 import time
 import warnings
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
-from ndpstack._waitable import Waitable
+from ndpstack._waitable import Bell, Waitable
 from ndpstack.errors import MessageTooLong, NdpError, WouldBlock, make_error
 
 if TYPE_CHECKING:
@@ -89,12 +88,17 @@ def check_priority(priority: int) -> int:
     return priority
 
 
-def unusual_until(seconds: float) -> float | None:
-    """The time by which a call has to end that may take no time at all, or any.
+def until_of(seconds: float) -> float | None:
+    """The time, as of time.monotonic(), by which a call has to end that may take so long.
+
+    Returns:
+        It, None for never, or 0 where the call must not wait.
 
     Raises:
         ValueError: It is negative, or no number.
     """
+    if 0 < seconds < FOREVER_S:
+        return time.monotonic() + seconds
     if seconds == 0:
         return 0.0
     if seconds > 0:
@@ -117,7 +121,7 @@ class Socket:
         self._timeout: float | None = None
         self._closed = False
         self._poll: select.epoll | None = None
-        self._bell = -1
+        self._bell: Bell | None = None
         self._polled: Waitable | None = None
 
     # ---- timeouts ----
@@ -137,20 +141,9 @@ class Socket:
         return self._timeout
 
     def until(self, timeout: Timeout) -> float | None:
-        """The time, as of time.monotonic(), by which a call that begins now has to end.
-
-        Returns:
-            It, None for never, or 0 where the call must not wait.
-
-        Raises:
-            ValueError: The timeout is negative, or no number.
-        """
+        """As until_of(), with the socket's own timeout where none was given."""
         seconds = self._timeout if timeout is UNSET else timeout
-        if seconds is None:
-            return None
-        if 0 < seconds < FOREVER_S:
-            return time.monotonic() + seconds
-        return unusual_until(seconds)
+        return None if seconds is None else until_of(seconds)
 
     def wait_for(self, target: Waitable, until: float | None, what: str) -> None:
         """Blocks until the target is ready.
@@ -159,11 +152,12 @@ class Socket:
             Timeout: The time has passed.
             WouldBlock: The socket does not block.
         """
-        if self._bell >= 0:
+        bell = self._bell
+        if bell is not None:
             target.hush()
         if self.dispatcher.wait(target, until):
-            if self._bell >= 0:
-                os.eventfd_write(self._bell, 1)
+            if bell is not None:
+                bell.ring()
             return
         raise self.late(what, until)
 
@@ -207,9 +201,9 @@ class Socket:
     def poll_descriptor(self, target: Waitable) -> int:
         """A descriptor that is readable when the target may be ready, or the stack has events."""
         if self._poll is None:
-            self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._bell = Bell()
             self._poll = select.epoll()
-            self._poll.register(self._bell, select.EPOLLIN)
+            self._poll.register(self._bell.descriptor, select.EPOLLIN)
             self._poll.register(self.dispatcher.descriptor(), select.EPOLLIN)
             target.ring(self._bell)
             self._polled = target
@@ -283,10 +277,9 @@ class Socket:
     def _stop_polling(self) -> None:
         if self._poll is None or self._polled is None:
             return
-        self._polled.ring(-1)
+        self._polled.ring(None)
         self._poll.close()
-        os.close(self._bell)
-        self._bell = -1
+        self._bell = None
 
     def _end(self) -> None:
         raise NotImplementedError

@@ -15,6 +15,7 @@ from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, pack, unpack
 from ndpstack._ask import ask_core
 from ndpstack._dispatch import Dispatcher
+from ndpstack._socket import until_of
 from ndpstack.errors import NdpError, make_error
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ class Stack:
             Unreachable: There is no way to it.
             Timeout: None was found in time.
         """
-        return self.resolve(address, None if timeout is None else time.monotonic() + timeout)
+        return self.resolve(address, None if timeout is None else until_of(timeout))
 
     def resolve(self, address: str, until: float | None) -> Peer:
         """The same by a time of time.monotonic(), or None."""

@@ -11,6 +11,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class Bell:
+    """An eventfd, which stays open as long as anybody may ring it."""
+
+    __slots__ = ("descriptor",)
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def ring(self) -> None:
+        """Makes the descriptor readable."""
+        os.eventfd_write(self.descriptor, 1)
+
+    def hush(self) -> None:
+        """Makes it unreadable."""
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self.descriptor)
+
+    def __del__(self) -> None:
+        descriptor = getattr(self, "descriptor", -1)  # An interrupted __init__() leaves none.
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
 class Waitable:
     """Something that a thread or a task waits for."""
 
@@ -19,7 +42,7 @@ class Waitable:
     def __init__(self) -> None:
         self.waiters: list[Callable[[], object]] = []
         """Called when it may have become ready."""
-        self._bell = -1
+        self._bell: Bell | None = None
 
     def is_ready(self) -> bool:
         """True when there is nothing to wait for any more."""
@@ -35,22 +58,23 @@ class Waitable:
             with contextlib.suppress(ValueError):  # It is being called in another thread.
                 self.waiters.remove(waiter)
 
-    def ring(self, bell: int) -> None:
-        """From now on makes an eventfd readable while this may be ready; -1: none."""
+    def ring(self, bell: Bell | None) -> None:
+        """From now on rings the bell while this may be ready; None: no bell."""
         self._bell = bell
-        if bell >= 0 and self.is_ready():
-            os.eventfd_write(bell, 1)
+        if bell is not None and self.is_ready():
+            bell.ring()
 
     def hush(self) -> None:
-        """Silences the eventfd; is_ready() is to be asked again after it."""
-        if self._bell >= 0:
-            with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self._bell)
+        """Silences the bell; is_ready() is to be asked again after it."""
+        bell = self._bell
+        if bell is not None:
+            bell.hush()
 
     def wake(self) -> None:
         """Calls all who wait; they look for themselves."""
-        if self._bell >= 0:
-            os.eventfd_write(self._bell, 1)
+        bell = self._bell
+        if bell is not None:
+            bell.ring()
         while self.waiters:
             try:
                 waiter = self.waiters.pop()

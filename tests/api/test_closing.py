@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 import threading
 import time
 import warnings
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 from loops import LOOPS, run
 from served import served
+from settled import settle
 
 import ndpstack
 from ndpstack import aio, errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 PORT = 4000
@@ -134,6 +136,94 @@ def test_a_call_on_a_connection_whose_peer_does_not_read(
                 while True:
                     client.send(bytes(100_000), timeout=0.05)
         check_ends(lambda: call(client), client.close)
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_a_stack_in_the_middle_of_a_batch(pair: Pair, size: int) -> None:
+    """What has yet to be handed out stays readable: the first of two replies closes the stack."""
+    server, client = ndpstack.HomaSocket(pair[0]), ndpstack.HomaSocket(pair[1])
+    with server, client:
+        server.bind(PORT)
+        calls = [client.start(server_of(pair), b"x") for _ in range(2)]
+        for call in calls:
+            call.add_waiter(pair[1].close)
+        requests = [server.recv(timeout=PATIENCE_S) for _ in calls]
+        for rpc in requests:
+            rpc.reply(b"y" * size)
+        end = time.monotonic() + PATIENCE_S
+        while not all(rpc.id not in pair[0].dispatcher.by_rpc for rpc in requests):
+            assert time.monotonic() < end
+        time.sleep(0.1)  # Both have arrived, as far as one can tell.
+        for call in calls:
+            with suppress(errors.Closed):
+                assert bytes(call.result()) == b"y" * size
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns as often as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_connection_that_another_thread_reads(pair: Pair) -> None:
+    """Each message is read or dropped, once."""
+
+    def read() -> None:
+        with suppress(errors.Closed):
+            while True:
+                server.recv(timeout=PATIENCE_S)
+
+    for _ in range(50):
+        server, client = connect(pair)
+        for number in range(30):
+            client.send(bytes([number]) * 10_000)
+        client.flush(timeout=PATIENCE_S)
+        reader = threading.Thread(target=read)
+        reader.start()
+        server.close()
+        reader.join(PATIENCE_S)
+        assert not reader.is_alive()
+        client.close()
+        settle(pair[0])
+
+
+def test_held_is_no_less_than_none(pair: Pair) -> None:
+    """Short messages that are given back with their batch are not counted twice meanwhile."""
+    seen: set[int] = set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            seen.update(stack.held for stack in pair)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        for _ in range(30):
+            for call in [client.start(server_of(pair), b"x") for _ in range(100)]:
+                call.result()
+    done.set()
+    watcher.join()
+    assert max(seen) < 1000
+
+
+def test_a_connection_that_is_opened_meanwhile(pair: Pair) -> None:
+    """Another thread has closed the socket before the core's answer came: it keeps none."""
+    socket = ndpstack.NdpSocket(pair[1])
+    peer = pair[1].peer(pair[0].address)
+    connection, opening = socket.prepare_connect(peer, PORT, 0)
+    socket.close()
+    pair[1].dispatcher.wait_for_core(opening)
+    with pytest.raises(errors.Closed):
+        socket.finish_connect(connection, opening)
+    end = time.monotonic() + PATIENCE_S
+    while pair[1].dispatcher.by_connection:
+        assert time.monotonic() < end
+        pair[1].dispatcher.pause(None)
 
 
 @pytest.mark.parametrize("kind", LOOPS)
