@@ -58,23 +58,27 @@ class _Method:
 @contextlib.asynccontextmanager
 async def _ends_with(serving: asyncio.Task[None]) -> AsyncIterator[None]:
     """A block that is cancelled when a task fails, and raises its error; it cancels the task."""
-    block, failed = asyncio.current_task(), False
+    block, over, failed = asyncio.current_task(), False, False
     assert block is not None
 
     def fail(_: object) -> None:
         nonlocal failed
-        failed = True
-        block.cancel()
+        if not over:  # It may have been scheduled when the block ended.
+            failed = True
+            block.cancel()
 
     cancelled_before = block.cancelling()
     serving.add_done_callback(fail)
     try:
         yield
     except asyncio.CancelledError:
-        if not failed or block.uncancel() > cancelled_before:
+        if not failed or block.cancelling() > cancelled_before + 1:
             raise
         serving.result()
     finally:
+        over = True
+        if failed:
+            block.uncancel()
         serving.remove_done_callback(fail)
         serving.cancel()
         await asyncio.wait([serving])

@@ -163,6 +163,37 @@ def test_a_service_whose_stack_is_closed_says_so(kind: str) -> None:
 
 
 @by_loop
+def test_a_service_that_fails_as_its_block_ends_leaves_no_cancellation(kind: str) -> None:
+    async def main() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        with ndpstack.memory_pair() as (stack, _):
+            async with make_service().serving(stack, PORT):
+                stack.close()
+                await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert task.cancelling() == 0
+
+    run(kind, main())
+
+
+@by_loop
+def test_a_block_that_goes_on_after_its_service_failed_leaves_no_cancellation(kind: str) -> None:
+    async def main() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        with ndpstack.memory_pair() as (stack, _):
+            async with make_service().serving(stack, PORT):
+                await asyncio.sleep(0)
+                stack.close()
+                with pytest.raises(asyncio.CancelledError):
+                    await asyncio.Event().wait()
+        assert task.cancelling() == 0
+
+    run(kind, main())
+
+
+@by_loop
 def test_a_service_that_is_cancelled_is_cancelled(kind: str, pair: Pair) -> None:
     async def main() -> None:
         serving = asyncio.create_task(make_service().serve(pair[0], PORT))
