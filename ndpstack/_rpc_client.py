@@ -277,11 +277,11 @@ class Client:
     def stub(self, interface: type[T], *, timeout: float | None = None) -> T:
         """An object with the methods of a class whose annotations describe the service.
 
-        Results are made as they are annotated: dataclasses of dictionaries, tuples of lists,
-        wherever they are in lists, tuples, dictionaries and fields, and also where they may be
-        None. Numbers, text and bytes are not looked at, nor is `object`. Other classes are the
-        codec's matter: a value that is none of that class is an error, as is one that does not
-        fit.
+        Results are made as they are annotated: dataclasses of dictionaries, tuples and named tuples
+        of lists, members of enums of their values, bytearrays of bytes, wherever they are in lists,
+        tuples, dictionaries and fields, and also where they may be None. Numbers, text and bytes
+        are not looked at, nor is `object`. Other classes are the codec's matter: a value that is
+        none of that class is an error, as is one that does not fit.
 
         Args:
             interface: A class of coroutine methods, whose bodies are never run.

@@ -1,14 +1,15 @@
 """Values as codecs know them, and as annotations want them.
 
 Codecs know None, numbers, text, bytes, lists and dictionaries. A dataclass travels as a dictionary
-of its fields and a tuple as a list; where an annotation wants one, it is made again. What there is
-to do is found out when a method is registered or a stub is made: values that need nothing done cost
-nothing.
+of its fields, a tuple, named or not, as a list, a member of an enum as its value and a bytearray as
+bytes; where an annotation wants one, it is made again. What there is to do is found out when a
+method is registered or a stub is made: values that need nothing done cost nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import inspect
 import itertools
@@ -19,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ndpstack._rpc_wire import Codec
 
 Convert = Callable[[object], object]
@@ -26,9 +29,12 @@ Convert = Callable[[object], object]
 
 AS_THEY_COME: Final = (
     None, type(None), bool, int, float, str, bytes, list, dict, object, typing.Any,
-    inspect.Parameter.empty,
+    abc.Sequence, abc.Iterable, abc.Mapping, inspect.Parameter.empty,
 )  # fmt: skip
 """Annotations whose values arrive as what they were."""
+
+BYTES_LIKE: Final = (bytearray, memoryview)
+"""What can be made of bytes."""
 
 STREAMS: Final = (abc.AsyncIterator, abc.AsyncGenerator, abc.AsyncIterable)
 """What async generators may be annotated as."""
@@ -38,7 +44,7 @@ STREAMS: Final = (abc.AsyncIterator, abc.AsyncGenerator, abc.AsyncIterable)
 
 
 def pack(codec: Codec, value: object) -> bytes:
-    """Bytes of a value. Dataclasses are only looked for where the codec refuses a type."""
+    """Bytes of a value, as plain() has it only where the codec refuses a type."""
     try:
         return codec.pack(value)
     except TypeError:
@@ -46,7 +52,9 @@ def pack(codec: Codec, value: object) -> bytes:
 
 
 def plain(value: object) -> object:
-    """A value with dictionaries in place of dataclasses."""
+    """A value with dictionaries in place of dataclasses, and values in place of enums' members."""
+    if isinstance(value, enum.Enum):
+        return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, list | tuple):
@@ -79,6 +87,27 @@ class _Record:
         return self._cls(**fields)
 
 
+class _Row:
+    """Makes a named tuple of the list of its items."""
+
+    def __init__(self, cls: type) -> None:
+        self._cls = cls
+        self.converts: list[Convert | None] = []
+
+    def __call__(self, value: object) -> object:
+        if isinstance(value, self._cls):  # The codec knows named tuples.
+            return value
+        items = list(_items(value, self._cls.__name__))
+        for i, convert in enumerate(self.converts[: len(items)]):
+            if convert is not None:
+                items[i] = convert(items[i])
+        return self._cls(*items)
+
+
+Known = dict[type, _Record | _Row]
+"""What makes each class of fields."""
+
+
 class _Check:
     """Looks at a class that only the codec can know: it is not made."""
 
@@ -95,12 +124,13 @@ class _Check:
         return value
 
 
-def converter(annotation: object, known: dict[type, _Record] | None = None) -> Convert | None:
+def converter(annotation: object, known: Known | None = None) -> Convert | None:
     """What makes values as annotated of those that come; None where they come so.
 
     Args:
         annotation: A type, its names resolved.
-        known: Dataclasses that were met on the way here: one may hold others of its kind.
+        known: Dataclasses and named tuples that were met on the way here: one may hold others of
+            its kind.
 
     Raises:
         TypeError: Such values cannot be made.
@@ -115,19 +145,22 @@ def converter(annotation: object, known: dict[type, _Record] | None = None) -> C
         return _tuple(of or (object, ...), known)
     if origin in (list, abc.Sequence, abc.Iterable) and of:
         return _list(converter(of[0], known))
-    if origin in (dict, abc.Mapping) and of and converter(of[0]) is None:
+    if origin in (dict, abc.Mapping) and of and converter(of[0], known) is None:
         return _dictionary(converter(of[1], known))
     if origin in (typing.Union, types.UnionType):
+        if bytes in of:
+            of = tuple(each for each in of if each not in BYTES_LIKE)
         return _union(annotation, [converter(each, known) for each in of])
     if isinstance(annotation, type) and not of:
-        return _record(annotation, known) or _Check(annotation)
+        return _class(annotation, known)
     raise _unknown(annotation)
 
 
 def _unknown(annotation: object) -> TypeError:
     return TypeError(
         f"values of {annotation} cannot be made of what travels: annotate dataclasses, list, dict, "
-        "tuple, any of these or None, plain values, or object for what is to be left as it comes"
+        "tuples, enums, any of these or None, plain values, or object for what is to be left as it "
+        "comes"
     )
 
 
@@ -135,16 +168,55 @@ def _mismatch(value: object, due: str) -> TypeError:
     return TypeError(f"{type(value).__name__} came where {due} is due")
 
 
-def _record(cls: type, known: dict[type, _Record]) -> Convert | None:
-    if not dataclasses.is_dataclass(cls):
-        return None
-    if cls not in known:
-        record = known[cls] = _Record(cls)
-        hints = typing.get_type_hints(cls)
-        for each in dataclasses.fields(cls):
-            if each.init and (convert := converter(hints[each.name], known)) is not None:
-                record.converts[each.name] = convert
-    return known[cls]
+def _class(cls: type, known: Known) -> Convert:
+    """What makes a class's instances, or looks whether the codec has made one."""
+    if cls in known:
+        return known[cls]
+    if dataclasses.is_dataclass(cls):
+        return _record(cls, known)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return _row(cls, cls._fields, known)
+    if issubclass(cls, enum.Enum):
+        return _member(cls)
+    return _bytes(cls) if cls in BYTES_LIKE else _Check(cls)
+
+
+def _record(cls: type[DataclassInstance], known: Known) -> Convert:
+    record = known[cls] = _Record(cls)
+    hints = typing.get_type_hints(cls)
+    for each in dataclasses.fields(cls):
+        if each.init and (convert := converter(hints[each.name], known)) is not None:
+            record.converts[each.name] = convert
+    return record
+
+
+def _row(cls: type, names: tuple[str, ...], known: Known) -> Convert:
+    row = known[cls] = _Row(cls)
+    hints = typing.get_type_hints(cls)
+    row.converts = [converter(hints.get(name, object), known) for name in names]
+    return row
+
+
+def _member(cls: type[enum.Enum]) -> Convert:
+    def make(value: object) -> object:
+        try:
+            return cls(value)
+        except ValueError:
+            for each in cls:
+                if plain(each.value) == value:  # Such as a tuple, which came as a list.
+                    return each
+            raise
+
+    return make
+
+
+def _bytes(cls: type) -> Convert:
+    def make(value: object) -> object:
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise _mismatch(value, cls.__name__)
+        return value if isinstance(value, cls) else cls(value)
+
+    return make
 
 
 def _items(value: object, due: str) -> Sequence[object]:
@@ -159,7 +231,7 @@ def _list(convert: Convert | None) -> Convert | None:
     return lambda value: [convert(each) for each in _items(value, "list")]
 
 
-def _tuple(of: tuple[object, ...], known: dict[type, _Record]) -> Convert:
+def _tuple(of: tuple[object, ...], known: Known) -> Convert:
     if of[-1] is ...:
         convert = _list(converter(of[0], known))
         return lambda value: tuple(_items(value if convert is None else convert(value), "tuple"))
@@ -269,6 +341,7 @@ class Arguments:
 
         Raises:
             TypeError: One is of another kind.
+            ValueError: One is no member's of its enum.
         """
         converts = itertools.chain(self._by_position, itertools.repeat(self._rest))
         made = [

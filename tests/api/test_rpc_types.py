@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import typing
+from collections import namedtuple
 from dataclasses import dataclass, field
+from enum import Enum, IntEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NewType
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType
 
 import pytest
 from called import PORT, Pair, by_loop, with_client
@@ -48,6 +51,31 @@ class Tree:
 
     value: Point | None
     children: list[Tree]
+
+
+class Colour(Enum):
+    """What travels as its value."""
+
+    RED = "red"
+    MIX = (1, (2, 3))
+
+
+class Size(IntEnum):
+    """What codecs take for a number."""
+
+    SMALL = 1
+    LARGE = 2
+
+
+class Dot(NamedTuple):
+    """What travels as a list, and may hold its own kind."""
+
+    at: Point
+    colour: Colour = Colour.RED
+    next: Dot | None = None
+
+
+Bare = namedtuple("Bare", "x y")  # noqa: PYI024 (also without annotations)
 
 
 class Shapes:
@@ -93,6 +121,32 @@ class Shapes:
         assert all(isinstance(point, Point) for point in (first, *others.values()))
         return {"first": first, **others}
 
+    async def dot(self, dot: Dot) -> Dot:
+        """A named tuple of its own kind."""
+        assert isinstance(dot, Dot)
+        return dot
+
+    async def bare(self, bare: Bare) -> Bare:
+        """One whose items come as they are."""
+        assert isinstance(bare, Bare)
+        return bare
+
+    async def colour(self, colours: list[Colour], size: Size) -> tuple[Colour, Size]:
+        """Members of enums."""
+        assert all(isinstance(each, Colour) for each in colours)
+        assert isinstance(size, Size)
+        return colours[0], size
+
+    async def buffer(self, data: bytearray) -> bytearray:
+        """What bytes are made into."""
+        data.append(0)
+        return data
+
+    async def view(self, data: memoryview | None) -> memoryview:
+        """The same of another kind."""
+        assert isinstance(data, memoryview)
+        return data
+
     async def width(self, points: list[Point], name: Literal["x", "y"], unit: float) -> int | float:
         """What comes as it is, beside what does not."""
         return max(point.x if name == "x" else point.y for point in points) / unit
@@ -100,8 +154,9 @@ class Shapes:
 
 def make_service() -> Service:
     service, shapes = Service("shapes"), Shapes()
-    for name in ("line", "points", "maybe", "pair", "by_name", "tree", "each", "named", "width"):
-        service.method(getattr(shapes, name))
+    for name in vars(Shapes):
+        if not name.startswith("_"):
+            service.method(getattr(shapes, name))
     return service
 
 
@@ -127,6 +182,24 @@ def test_values_are_what_they_are_annotated_as_at_both_ends(kind: str, pair: Pai
     with_client(kind, pair, make_service(), body)
 
 
+@by_loop
+def test_classes_that_the_default_codec_does_not_know_are_made(kind: str, pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        shapes = client.stub(Shapes, timeout=20)
+        dot = Dot(Point(1), Colour.MIX, Dot(Point(2)))
+        assert await shapes.dot(dot) == dot
+        assert await shapes.bare(Bare(1, 2)) == Bare(1, 2)
+        made = await shapes.colour([Colour.MIX, Colour.RED], Size.LARGE)
+        assert made == (Colour.MIX, Size.LARGE)
+        assert isinstance(made[1], Size)
+        assert await shapes.buffer(bytearray(b"ab")) == b"ab\0"
+        assert isinstance(await shapes.buffer(bytearray()), bytearray)
+        assert bytes(await shapes.view(memoryview(b"ab"))) == b"ab"
+        assert await client.call("dot", [{"x": 1}]) == [{"x": 1, "y": 0}, "red", None]
+
+    with_client(kind, pair, make_service(), body)
+
+
 def test_what_does_not_fit_is_an_error(pair: Pair) -> None:
     class Other:
         async def points(self, points: list[object]) -> list[tuple[int, int, int]]:
@@ -145,6 +218,15 @@ def test_what_does_not_fit_is_an_error(pair: Pair) -> None:
         ):
             with pytest.raises(RemoteError, match=f"TypeError: .*{reason}"):
                 await client.call("points", wrong)
+        for method, value, reason in (
+            ("dot", {}, "TypeError: dict came where Dot is due"),
+            ("dot", [], "TypeError: .*missing 1 required positional argument: 'at'"),
+            ("bare", [1, 2, 3], "TypeError: .*takes 3 positional arguments but 4 were given"),
+            ("colour", ["blue"], "ValueError: 'blue' is not a valid Colour"),
+            ("buffer", "text", "TypeError: str came where bytearray is due"),
+        ):
+            with pytest.raises(RemoteError, match=reason):
+                await client.call(method, value, *([1] if method == "colour" else []))
         with pytest.raises(RemoteError, match="TypeError: 1 items came where a tuple of 2 is due"):
             await client.call("pair", [1])
         other = client.stub(Other)
@@ -205,6 +287,17 @@ async def ambiguous(value: Point | int) -> dict[Point, int]:
     raise NotImplementedError
 
 
+@dataclass
+class Keyed:
+    """What names itself as a key."""
+
+    others: dict[Keyed, int]
+
+
+async def keyed(value: Keyed) -> Keyed:
+    raise NotImplementedError
+
+
 async def unresolved(value: list[Decimal]) -> Decimal:
     raise NotImplementedError
 
@@ -214,6 +307,7 @@ async def unresolved(value: list[Decimal]) -> Decimal:
     [
         (unlisted, r"set\[int\]", r"Callable\[\[\], int\]"),
         (ambiguous, r"Point \| int", r"dict\[.*Point, int\]"),
+        (keyed, r"dict\[.*Keyed, int\]", r"dict\[.*Keyed, int\]"),
         (unresolved, "'Decimal' is not defined", "'Decimal' is not defined"),
     ],
 )
@@ -238,7 +332,14 @@ async def simple(
     raise NotImplementedError
 
 
-async def bytes_like(data: bytes | memoryview) -> None:
+async def bytes_like(data: bytes | memoryview | None) -> bytes | bytearray:
+    raise NotImplementedError
+
+
+async def bare(
+    a: typing.Sequence,  # type: ignore[type-arg]
+    b: typing.Mapping,  # type: ignore[type-arg]
+) -> typing.Iterable:  # type: ignore[type-arg]
     raise NotImplementedError
 
 
@@ -246,7 +347,7 @@ async def unannotated(a, *b, c=None, **d):  # type: ignore[no-untyped-def]  # no
     raise NotImplementedError
 
 
-@pytest.mark.parametrize("function", [simple, bytes_like, unannotated])
+@pytest.mark.parametrize("function", [simple, bytes_like, bare, unannotated])
 def test_what_comes_as_it_is_costs_nothing(function: Callable[..., object]) -> None:
     assert argument_converter(function) is None
     assert result_converter(function) is None
