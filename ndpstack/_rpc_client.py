@@ -118,11 +118,12 @@ class Client:
         Args:
             name: The method.
             *args: Its arguments.
-            timeout: Seconds until both ends give up. A method's own argument of that name is
-                given by position.
+            timeout: Seconds until both ends give up, as sockets take them. A method's own argument
+                of that name is given by position.
             **kwargs: Its named arguments.
 
         Raises:
+            ValueError: The timeout is negative, or no number.
             RemoteError: The method raised; kind and text are those of the error there.
             NdpError: Timeout, Refused, Reset and others.
         """
@@ -145,6 +146,7 @@ class Client:
             **kwargs: Its named arguments.
 
         Raises:
+            ValueError: The timeout is negative, or no number.
             NdpError: Timeout, Refused, Reset and others.
         """
         self._value(*await self._ask(name, args, kwargs, ONE_WAY, timeout))
@@ -162,6 +164,7 @@ class Client:
             **kwargs: Its named arguments.
 
         Raises:
+            ValueError: The timeout is negative, or no number.
             RemoteError: The method raised, before or between values.
             NdpError: Timeout, Refused, Reset and others.
         """
@@ -220,12 +223,13 @@ class Client:
         flags: int,
         timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
     ) -> tuple[ReplyHead, _Server]:
-        until = None if timeout is None else time.monotonic() + timeout
+        until = self._socket._base.until(timeout)
         body = pack(self._codec, [args, kwargs])
         refusal: Exception | None = None
         for server in self._by_preference():
             left = None if until is None else max(0.0, until - time.monotonic())
-            limit = timeout if flags & STREAM else left  # A stream's is for each value.
+            # A stream's is for each value.
+            limit = timeout if flags & STREAM and left is not None else left
             left_ns = 0 if limit is None else max(1, int(limit * 1e9))
             request = pack_request(name, flags, left_ns, body)
             # The one that was asked last goes behind its equals.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,6 +98,28 @@ def test_a_server_may_notice_first_that_a_value_is_late(
     with_client(kind, pair, service, body)
     metrics = service.metrics["stuck"]
     assert (metrics.calls, metrics.errors, metrics.cancelled, metrics.active) == (1, 0, 1, 0)
+
+
+@by_loop
+def test_timeouts_are_those_of_sockets(kind: str, pair: Pair) -> None:
+    async def body(client: Client) -> None:
+        for never in (math.inf, 1e12):
+            await client.notify("wait", timeout=never)
+            assert [left async for left in client.stream("left", 2, timeout=never)] == [None] * 2
+        assert await client.stub(Api, timeout=math.inf).left(1).__anext__() is None
+        for wrong in (-1, math.nan):
+            with pytest.raises(ValueError, match="is negative, or no number"):
+                await client.call("wait", timeout=wrong)
+            with pytest.raises(ValueError, match="is negative, or no number"):
+                await client.notify("wait", timeout=wrong)
+            with pytest.raises(ValueError, match="is negative, or no number"):
+                await anext(client.stream("left", 1, timeout=wrong))
+        with pytest.raises(TimeoutError):
+            await client.call("wait", timeout=0)
+        await until(lambda: api.events.count("unlimited") == 2)
+
+    api = Api()
+    with_client(kind, pair, make_service(api), body)
 
 
 @by_loop
