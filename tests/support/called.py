@@ -36,8 +36,8 @@ def with_client(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Waits until it holds; that it never does fails."""
-    for _ in range(500):
+    """Waits until it holds; that it never does in 20 seconds fails, which is long for any host."""
+    for _ in range(2000):
         if condition():
             return
         await asyncio.sleep(0.01)
