@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import errno
 import inspect
+import re
 import time
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
@@ -39,10 +40,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SET_ASIDE_S: Final = 1.0
-"""A server that refused is not asked again for so long, as long as there are others."""
+"""A server that refused or was late is not asked for so long, as long as there are others."""
 
 SET_ASIDE_S_MAX: Final = 60.0
-"""One that is silent costs its caller the timeout: it is set aside twice as long each time."""
+"""One whose host is silent is set aside twice as long each time, up to this."""
+
+TELLING_S: Final = 0.001
+"""A call that was given less time tells nothing about its server."""
+
+SILENT_RESENDS: Final = 3
+"""A host that lets as many go unanswered is silent; fewer may have been lost."""
+
+_UNANSWERED: Final = re.compile(r"(\d+) resends unanswered")
 
 CLOSE_S: Final = 1.0
 """A server is given so long to take the end of a stream that was left; it ends idle ones itself."""
@@ -55,9 +64,9 @@ class _Server:
     """Calls under way and streams that are open."""
     aside_until: float = 0.0
     known_at: float = 0.0
-    """When it was heard, or found to be silent, for the last time."""
-    silences: int = 0
-    """Since it was heard."""
+    """When it was heard, or found to be late, for the last time."""
+    silence_s: float = 0.0
+    """How long it was set aside for its host's silence since there was a sign of life."""
 
     def text(self) -> str:
         """As errors name a peer."""
@@ -66,26 +75,40 @@ class _Server:
 
     def hear(self) -> None:
         """It has answered."""
-        self.known_at, self.silences = time.monotonic(), 0
+        self.known_at, self.silence_s = time.monotonic(), 0.0
 
     def refuse(self) -> None:
         """It does not serve now."""
         self.aside_until = time.monotonic() + SET_ASIDE_S
 
-    def miss(self, since: float) -> None:
-        """A request from then on has timed out. One that answers others meanwhile is only slow."""
-        if since >= self.known_at:
-            self.known_at = time.monotonic()
-            self.aside_until = self.known_at + min(SET_ASIDE_S * 2**self.silences, SET_ASIDE_S_MAX)
-            self.silences += 1
+    def miss(self, since: float, *, silent: bool) -> None:
+        """A request from then on has timed out. One that answers others meanwhile is only slow.
+
+        Args:
+            since: When it began, as of time.monotonic().
+            silent: The host has not answered either; others may just have a method that is slow.
+        """
+        if since < self.known_at:
+            return
+        self.known_at = time.monotonic()
+        longer = min(max(SET_ASIDE_S, 2 * self.silence_s), SET_ASIDE_S_MAX)
+        self.silence_s = longer if silent else 0.0
+        self.aside_until = self.known_at + (self.silence_s or SET_ASIDE_S)
+
+
+def _is_silent(error: Timeout) -> bool:
+    """There was no way to the server's host, or it did not answer what Homa asked it."""
+    unanswered = _UNANSWERED.search(error.state)
+    return error.rpc is None or (unanswered is not None and int(unanswered[1]) >= SILENT_RESENDS)
 
 
 class Client:
     """Calls methods of a service, on the server with the fewest calls and streams of ours.
 
     A server that refuses is set aside for a second and the call goes to another one: it has not
-    run there. A call that may have run is never repeated. A server that is silent until a call's
-    timeout is set aside, too, for a second at first and up to a minute when it stays so.
+    run there. A call that may have run is never repeated. A server that lets a call time out and
+    answers no other meanwhile is set aside for a second, too, be it that it hangs or that the
+    method is slow; one whose host is silent, for twice as long each time, up to a minute.
 
     Args:
         stack: The stack to use; the client belongs to the loop that runs.
@@ -251,18 +274,27 @@ class Client:
         request: bytes,
         timeout: float | None,  # noqa: ASYNC109 (it travels to the server)
     ) -> ReplyHead:
-        """Asks one server, and remembers whether it is there."""
+        """Asks one server, and remembers whether it is there.
+
+        That a call is late is one thing, whichever end notices it first.
+        """
+        tells = timeout is None or timeout >= TELLING_S
         began = time.monotonic()
         try:
             reply = await self._socket.request(server.address, request, timeout=timeout)
         except (Refused, Unreachable, Reset):
             server.refuse()
             raise
-        except Timeout:
-            server.miss(began)
+        except Timeout as error:
+            if tells:
+                server.miss(began, silent=_is_silent(error))
             raise
-        server.hear()
-        return unpack_reply(reply)
+        head = unpack_reply(reply)
+        if head.status != LATE:
+            server.hear()
+        elif tells:
+            server.miss(began, silent=False)
+        return head
 
     def _by_preference(self) -> list[_Server]:
         now = time.monotonic()

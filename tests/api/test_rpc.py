@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import threading
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ import pytest
 from called import PORT, Pair, by_loop, until, with_client
 from loops import run
 
+import ndpstack
 from ndpstack import aio, errors
-from ndpstack._rpc_client import _Server
+from ndpstack._rpc_client import _is_silent, _Server
 from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
 
@@ -294,7 +296,7 @@ def test_load_is_spread_and_dead_servers_are_avoided(kind: str, pair: Pair) -> N
 def test_a_server_that_is_silent_is_avoided(
     kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It costs one call its timeout, not every second one."""
+    """One that hangs costs one call its timeout, not every second one."""
     monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S", 1000.0)
     monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S_MAX", 1000.0)
     service = make_service()
@@ -323,18 +325,107 @@ def test_a_server_is_set_aside_the_longer_the_longer_it_is_silent(
     server = _Server(("10.0.0.1", PORT))
     waits = []
     for _ in range(8):
-        server.miss(since=now)
+        server.miss(since=now, silent=True)
         waits.append(server.aside_until - now)
         now += 0.5
-        server.miss(since=now - 1)  # It was under way already when the other one ended.
+        server.miss(since=now - 1, silent=True)  # It was under way when the other one ended.
         now += 100
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    for _ in range(1100):  # Doublings beyond what a float holds.
+        server.miss(since=now, silent=True)
     server.hear()
-    now += 0.5
-    server.miss(since=now - 1)  # Another call was answered meanwhile.
+    now += 100
+    server.miss(since=now - 101, silent=True)  # Another call was answered meanwhile.
     assert server.aside_until < now
-    server.miss(since=now)
+    for _ in range(3):  # Its host lives: it may only be slow.
+        server.miss(since=now, silent=False)
+        assert server.aside_until == now + 1
+    server.miss(since=now, silent=True)
     assert server.aside_until == now + 1
+
+
+def test_a_host_that_answers_homa_is_not_silent(pair: Pair) -> None:
+    """Whatever becomes of the call; one to which no way is found is."""
+    assert _is_silent(errors.Timeout(errno.ETIMEDOUT, "cannot resolve the peer"))
+
+    async def silences(client: Client) -> bool:
+        with pytest.raises(errors.Timeout) as caught:
+            await client.call("add", 1, timeout=0.2)
+        return _is_silent(caught.value)
+
+    async def main() -> None:
+        with ndpstack.memory_pair() as (lost, asking):
+            async with (
+                aio.HomaSocket(pair[0]) as hanging,
+                Client(pair[1], [(pair[0].address, PORT)]) as client,
+                Client(asking, [(lost.address, PORT)]) as left_alone,
+            ):
+                await hanging.bind(PORT)
+                asking.peer(lost.address)
+                lost.close()
+                assert await silences(left_alone)
+                assert not all([await silences(client) for _ in range(5)])
+
+    run("asyncio", main())
+
+
+@by_loop
+@pytest.mark.parametrize("end", ["client", "server"])
+def test_a_late_server_is_avoided_whoever_notices(
+    kind: str, end: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S", 1000.0)
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S_MAX", 1000.0)
+    services = [make_service() for _ in range(2)]
+
+    @services[0].method
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    def hurried(method: str, flags: int, left_ns: int, body: bytes) -> bytes:
+        return pack_request(method, flags, left_ns // 1000, body)
+
+    async def main() -> None:
+        servers = [(pair[0].address, PORT + i) for i in range(2)]
+        async with (
+            services[0].serving(pair[0], PORT),
+            services[1].serving(pair[0], PORT + 1),
+            Client(pair[1], servers) as client,
+        ):
+            with monkeypatch.context() as patch:
+                if end == "server":
+                    patch.setattr("ndpstack._rpc_client.pack_request", hurried)
+                with pytest.raises(errors.Timeout):
+                    await client.call("wait", timeout=60 if end == "server" else 0.2)
+            for i in range(20):
+                assert await client.call("add", i) == i + 1
+
+    run(kind, main())
+    assert [service.metrics["add"].calls for service in services] == [0, 20]
+
+
+@by_loop
+def test_a_server_that_was_given_no_time_is_asked_again(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S", 1000.0)
+    monkeypatch.setattr("ndpstack._rpc_client.SET_ASIDE_S_MAX", 1000.0)
+    services = [make_service() for _ in range(2)]
+
+    async def main() -> None:
+        servers = [(pair[0].address, PORT + i) for i in range(2)]
+        async with (
+            services[0].serving(pair[0], PORT),
+            services[1].serving(pair[0], PORT + 1),
+            Client(pair[1], servers) as client,
+        ):
+            with pytest.raises(TimeoutError):
+                await client.call("left", timeout=0)
+            for i in range(20):
+                assert await client.call("add", i) == i + 1
+
+    run(kind, main())
+    assert [service.metrics["add"].calls for service in services] == [10, 10]
 
 
 @by_loop
