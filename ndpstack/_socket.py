@@ -143,7 +143,11 @@ class Socket:
     def until(self, timeout: Timeout) -> float | None:
         """As until_of(), with the socket's own timeout where none was given."""
         seconds = self._timeout if timeout is UNSET else timeout
-        return None if seconds is None else until_of(seconds)
+        if seconds is None:
+            return None
+        if 0 < seconds < FOREVER_S:  # The usual case without another call.
+            return time.monotonic() + seconds
+        return until_of(seconds)
 
     def wait_for(self, target: Waitable, until: float | None, what: str) -> None:
         """Blocks until the target is ready.
