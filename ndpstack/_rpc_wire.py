@@ -60,7 +60,8 @@ class Codec(Protocol):
     def pack(self, value: object) -> bytes:
         """Bytes of a value; ValueError, or TypeError when it does not know a type in it.
 
-        Then it is asked again, with dictionaries in place of dataclasses.
+        Then it is asked again, with dictionaries in place of dataclasses and values in place of
+        members of enums.
         """
 
     def unpack(self, data: memoryview) -> object:
