@@ -76,6 +76,11 @@ static int explain_occupied(int code, const struct nd_device *device, struct nd_
 	nd_xdp_occupant_find(&occupant, device->index);
 	nd_xdp_occupant_describe(&occupant, text);
 	nd_xdp_occupant_remedy(&occupant, device->name, remedy);
+	if (!occupant.program)
+		return nd_error_set(error, code,
+				    "interface %s: an XDP program is in the way, and it is not on "
+				    "it now; %s",
+				    device->name, remedy);
 	return nd_error_set(error, code, "interface %s: another XDP program is attached: %s; %s",
 			    device->name, text, remedy);
 }
@@ -99,7 +104,8 @@ static int explain_link(int code, const struct nd_device *device, bool native,
 static int link_program(struct nd_xdp_attachment *self, const struct nd_device *device,
 			enum nd_port_xdp_mode mode, char *note, struct nd_error *error)
 {
-	bool native = mode == ND_XDP_NATIVE || (mode == ND_XDP_AUTO && !nd_xdp_prefers_generic(device->driver));
+	bool native = mode == ND_XDP_NATIVE ||
+		      (mode == ND_XDP_AUTO && !nd_xdp_prefers_generic(device->driver));
 	int link = link_patiently(self->program, device->index,
 				  native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
 

@@ -120,7 +120,10 @@ void nd_xdp_occupant_describe(const struct nd_xdp_occupant *self,
 void nd_xdp_occupant_remedy(const struct nd_xdp_occupant *self, const char *interface,
 			    char text[ND_XDP_OCCUPANT_TEXT_BYTES])
 {
-	if (self->link) /* Linux refuses to take it off by netlink. */
+	if (!self->program) /* Linux counts a bond's, too; or it has just gone. */
+		snprintf(text, ND_XDP_OCCUPANT_TEXT_BYTES,
+			 "look for one on the interfaces above it, such as a bond, or try again");
+	else if (self->link) /* Linux refuses to take it off by netlink. */
 		snprintf(text, ND_XDP_OCCUPANT_TEXT_BYTES,
 			 "stop its owner, or run `bpftool link detach id %u` if nobody owns it",
 			 self->link);

@@ -25,7 +25,7 @@ void nd_xdp_occupant_find(struct nd_xdp_occupant *self, uint32_t interface);
 void nd_xdp_occupant_describe(const struct nd_xdp_occupant *self,
 			      char text[ND_XDP_OCCUPANT_TEXT_BYTES]);
 
-/* Says how it comes off the interface of this name. */
+/* Says how it comes off the interface of this name, or where to look when none is there. */
 void nd_xdp_occupant_remedy(const struct nd_xdp_occupant *self, const char *interface,
 			    char text[ND_XDP_OCCUPANT_TEXT_BYTES]);
 

@@ -76,6 +76,8 @@ TEST(nd_xdp_occupant_find__nobody)
 	CHECK(!occupant.program && !occupant.ours);
 	nd_xdp_occupant_describe(&occupant, text);
 	CHECK_STR(text, "no program");
+	nd_xdp_occupant_remedy(&occupant, "x0", text);
+	CHECK_STR(text, "look for one on the interfaces above it, such as a bond, or try again");
 	veth_delete("x0");
 }
 
