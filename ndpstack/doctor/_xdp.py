@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_xdp(interface: Interface) -> Finding:
-    """No XDP program of others holds the interface.
+    """No XDP program of others holds the interface; one in the NIC does not.
 
     None is taken off by `--fix`: whether its owner lives cannot be told, and it may be what
     protects the machine or balances its load.
@@ -29,6 +29,8 @@ def check_xdp(interface: Interface) -> Finding:
     buffer = ffi.new("char[]", lib.ND_XDP_OCCUPANT_TEXT_BYTES)
     lib.nd_xdp_occupant_describe(occupant, buffer)
     text = f"{ffi.string(buffer).decode()} is attached"
+    if ffi.string(occupant.mode) == b"offload":
+        return Finding("xdp", Status.NOTE, f"{text}, where it stands in nobody's way: in the NIC")
     if occupant.ours:
         users = ", ".join(owners_of_link(occupant.link)) or "a process that is not to be seen here"
         return Finding("xdp", Status.OK, f"our own {text}, in use by {users}")

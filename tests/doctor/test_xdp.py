@@ -1,0 +1,46 @@
+"""The check of XDP programs, fed with one that no interface here can have."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from ndpstack._core import ffi, lib
+from ndpstack.doctor import Status, _xdp
+from ndpstack.doctor._interface import Interface
+
+if TYPE_CHECKING:
+    import pytest
+
+    from ndpstack import _core
+
+OFFLOAD = ffi.new("char[]", b"offload")
+INTERFACE = Interface(
+    name="e0",
+    index=2,
+    mtu=1500,
+    up=True,
+    carrier=True,
+    driver="nfp",
+    is_software=False,
+    rx_queues=1,
+    holds_default_route=False,
+)
+
+
+def find_offloaded(occupant: _core.CData, _: int) -> None:
+    for field, value in {"program": 7, "seen": True, "mode": OFFLOAD}.items():
+        setattr(occupant, field, value)
+
+
+def test_a_program_in_the_nic_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = SimpleNamespace(
+        nd_xdp_occupant_find=find_offloaded,
+        nd_xdp_occupant_describe=lib.nd_xdp_occupant_describe,
+        nd_xdp_occupant_remedy=lib.nd_xdp_occupant_remedy,
+        ND_XDP_OCCUPANT_TEXT_BYTES=lib.ND_XDP_OCCUPANT_TEXT_BYTES,
+    )
+    monkeypatch.setattr(_xdp, "lib", fake)
+    finding = _xdp.check_xdp(INTERFACE)
+    assert (finding.status, finding.remedy) == (Status.NOTE, None)
+    assert "(id 7, offload mode) is attached" in finding.text
