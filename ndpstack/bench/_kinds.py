@@ -59,7 +59,6 @@ class Kind:
 
         Args:
             against: Peers of this kind that were asked for; None: all that are installed.
-
         """
         wanted = list(self.peers) if against is None else list(against)
         missing = [name for name in wanted if self.peers[name].missing]
