@@ -195,12 +195,12 @@ config = ndpstack.StackConfig(
     name=sys.argv[1], backend="memory", address="10.0.0.1", listen=True
 )
 with ndpstack.Stack(config):
-    if sys.argv[2] != "fork":
+    if sys.argv[2] == "run":
         print(0, flush=True)
-    elif os.fork() == 0:
+    if sys.argv[2] == "fork" and os.fork() == 0:
         print(os.getpid(), flush=True)
     if sys.argv[2] == "hold the GIL":
-        ctypes.PyDLL(None).pause()
+        ctypes.PyDLL(None).system(b"echo 0; read end")
     signal.pause()
 """
 
@@ -210,7 +210,8 @@ def program(what: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process that runs a stack, and its child if it forks one."""
     name = f"test-stacks-{os.getpid()}-{time.monotonic_ns()}"
     command = [sys.executable, "-c", PROGRAM, name, what]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         try:
@@ -242,25 +243,28 @@ def test_a_child_tells_of_its_own_stacks(pair: Pair) -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        with opened(name=f"test-child-{os.getpid()}"):
-            (name,) = of_process(os.getpid())
-            answer = ask(name, "peers")
-            pair[0].close()
-        os.write(writer, answer.stack.encode())
-        os._exit(0)
+        code = 1
+        try:
+            with opened(name=f"test-child-{os.getpid()}"):
+                (name,) = of_process(os.getpid())
+                answer = ask(name, "peers")
+                pair[0].close()
+            os.write(writer, answer.stack.encode())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writer)
     assert os.read(reader, 100) == f"test-child-{child}".encode()
     assert os.waitpid(child, 0)[1] == 0
     os.close(reader)
-    os.close(writer)
     assert len(of_process(os.getpid())) == 2
     assert ask(of_process(os.getpid())[0], "peers").stack == pair[0].name
 
 
 def test_a_program_that_holds_the_gil_is_named(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pair: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The others are shown all the same."""
-    monkeypatch.setattr(_sources, "BEGIN_SECONDS", 1.0)
     with program("hold the GIL") as (process, _):
         assert main(["ss", "--json", "--apps"]) == Exit.OK
     printed = capsys.readouterr()

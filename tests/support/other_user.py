@@ -15,13 +15,17 @@ def as_nobody(call: Callable[[], object]) -> str:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setuid(pwd.getpwnam("nobody").pw_uid)
+        code = 1
         try:
-            text = str(call())
-        except BaseException as error:
-            text = str(error)
-        os.write(writer, text.encode())
-        os._exit(0)
+            os.setuid(pwd.getpwnam("nobody").pw_uid)
+            try:
+                text = str(call())
+            except BaseException as error:
+                text = str(error)
+            os.write(writer, text.encode())
+            code = 0
+        finally:
+            os._exit(code)
     os.close(writer)
     with open(reader) as file:
         text = file.read()
