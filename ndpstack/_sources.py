@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import selectors
 import socket
 import time
 from contextlib import ExitStack, contextmanager
@@ -12,21 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
 from ndpstack._errors import UserError
-from ndpstack._status import Owner, socket_address, stack_pid, title
+from ndpstack._status import DEFAULT_SERVICE, Owner, socket_address, stack_pid, title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 T = TypeVar("T")
 
-DEFAULT_SERVICE: Final = "host"
 BEGIN_SECONDS: Final = 2.0
 """How long an answer may take to begin, which it does before it is made."""
 ANSWER_SECONDS: Final = 60.0
-"""How long the rest may then be silent: a hundred thousand rows take seconds."""
+"""How long all of it may take: a hundred thousand rows take seconds."""
 DOCUMENT_BYTES_MAX: Final = 1 << 26
-STACKS_MAX: Final = 256
+QUESTIONS_MAX: Final = 256
 """Asked at once."""
+CONNECTS_MAX: Final = 1 << 14
+"""How many names are looked at for them: anybody may take some that look like stacks."""
 _CHUNK: Final = 1 << 16
 _LISTENS: Final = re.compile(
     r" 00010000 0001 01 +\d+ @ndpstack/stack/(\d+)\.(\d+)/status$", re.MULTILINE
@@ -34,11 +36,20 @@ _LISTENS: Final = re.compile(
 """A line of /proc/net/unix."""
 
 
-class UnavailableError(UserError):
+class UnaskedError(UserError):
+    """It was not asked."""
+
+    def __init__(self, text: str, owner: Owner | None = None) -> None:
+        super().__init__(text)
+        self.owner = owner
+        """Who has the name, and is not to be asked."""
+
+
+class UnavailableError(UnaskedError):
     """It is not there, or not this user's: who asks for all there is does without."""
 
 
-class Answer(NamedTuple):
+class StatusAnswer(NamedTuple):
     """A document, and whose it is."""
 
     service: str
@@ -57,6 +68,10 @@ class Answer(NamedTuple):
         """That it has not what was asked for."""
         return UserError(f"{title(self.service)}: {self.owner} answers, but with no {what}")
 
+    def attributed(self) -> dict[str, object]:
+        """The document, with who answers. That says the kernel, not itself."""
+        return self.document | {"pid": self.owner.pid, "user": self.owner.user}
+
     def labels(self) -> dict[str, str | int]:
         """What tells it from other answers in JSON. Who it is says the kernel, not itself."""
         return {
@@ -65,7 +80,7 @@ class Answer(NamedTuple):
         }  # fmt: skip
 
 
-class Question:
+class StatusQuestion:
     """A document that was asked for: answer() gives it.
 
     Args:
@@ -79,8 +94,12 @@ class Question:
 
     def __init__(self, service: str, name: str) -> None:
         self._service, self._name = service, name
-        self._until = time.monotonic() + BEGIN_SECONDS
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._data = bytearray()
+        self._failure: UserError | None = None
+        self._at: float | None = None
+        now = time.monotonic()
+        self._end, self.until = now + ANSWER_SECONDS, now + BEGIN_SECONDS
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             self._ask()
         except BaseException:
@@ -88,7 +107,6 @@ class Question:
             raise
 
     def _ask(self) -> None:
-        self._socket.settimeout(BEGIN_SECONDS)
         try:
             self._socket.connect(socket_address(self._service))
             self.owner = Owner.of(self._socket)
@@ -105,9 +123,10 @@ class Question:
     def _check_owner(self) -> None:
         whose = f"{title(self._service)}: {self.owner} has the name"
         if os.geteuid() not in (0, self.owner.uid):
-            raise UnavailableError(f"{whose}; it would answer that user and root only")
+            text = f"{whose}; it would answer that user and root only"
+            raise UnavailableError(text, self.owner)
         if stack_pid(self._service) not in (None, self.owner.pid):
-            raise UserError(f"{whose}, which is another process's")
+            raise UnaskedError(f"{whose}, which is another process's", self.owner)
 
     def _silence(self, error: OSError) -> UserError:
         pid = stack_pid(self._service)
@@ -115,34 +134,61 @@ class Question:
             return UserError(f"host {self._service}: does not answer ({error}); see its log")
         return UserError(f"PID {pid}: does not answer ({error}); it is stopped, or holds the GIL")
 
-    def answer(self) -> Answer:
+    @property
+    def is_finished(self) -> bool:
+        """Nothing more is awaited: answer() returns, or raises, at once."""
+        return self._at is not None or self._failure is not None
+
+    def fileno(self) -> int:
+        """Readable when take() has something to take."""
+        return self._socket.fileno()
+
+    def begun(self) -> None:
+        """Its process answers."""
+        self.until = self._end
+
+    def take(self) -> None:
+        """Takes what has come."""
+        try:
+            chunk = self._socket.recv(_CHUNK)
+        except OSError as error:
+            self._failure = self._silence(error)
+            return
+        self._data += chunk
+        if not chunk:
+            self._at = time.monotonic()
+        elif len(self._data) > DOCUMENT_BYTES_MAX:
+            self._failure = UserError(f"{title(self._service)}: its answer is too long")
+
+    def give_up(self) -> None:
+        """It was waited for until `until`."""
+        if self.until < self._end:
+            self._failure = self._silence(TimeoutError("timed out"))
+        else:
+            text = f"{title(self._service)}: {self.owner} takes too long to answer"
+            self._failure = UserError(text)
+
+    def answer(self) -> StatusAnswer:
         """Waits for the document.
 
         Raises:
             UserError: The service does not answer, or has no such document.
         """
-        data = bytearray()
-        try:
-            self._socket.settimeout(max(self._until - time.monotonic(), 1e-3))
-            while chunk := self._socket.recv(_CHUNK):
-                self._socket.settimeout(ANSWER_SECONDS)
-                data += chunk
-                if len(data) > DOCUMENT_BYTES_MAX:
-                    raise UserError(f"{title(self._service)}: its answer is too long")
-        except OSError as error:
-            raise self._silence(error) from error
-        now = time.monotonic()
-        if not data.strip():
+        await_all([self])
+        if self._failure is not None:
+            raise self._failure
+        assert self._at is not None
+        if not self._data.strip():
             raise UserError(
                 f"{title(self._service)}: no {self._name}; it has ended, or is of another version"
             )
         try:
-            document = json.loads(data)
+            document = json.loads(self._data)
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
-            raise Answer(self._service, self.owner, now, {}).nonsense("document")
-        return Answer(self._service, self.owner, now, document)
+            raise StatusAnswer(self._service, self.owner, self._at, {}).nonsense("document")
+        return StatusAnswer(self._service, self.owner, self._at, document)
 
     def close(self) -> None:
         """Lets go of it, answered or not. Idempotent."""
@@ -155,6 +201,34 @@ class Question:
         self.close()
 
 
+def await_all(questions: Sequence[StatusQuestion]) -> None:
+    """Takes all answers as they come, so that none waits for another to be read."""
+    with selectors.DefaultSelector() as selector:
+        awaited = {question for question in questions if not question.is_finished}
+        for question in awaited:
+            selector.register(question, selectors.EVENT_READ, question)
+        while awaited:
+            now = time.monotonic()
+            first = min(question.until for question in awaited)
+            for key, _ in selector.select(max(first - now, 0.0)):
+                _take(key.data, awaited)
+            for question in awaited:
+                if question.until <= now and not question.is_finished:
+                    question.give_up()
+            finished = {question for question in awaited if question.is_finished}
+            awaited -= finished
+            for question in finished:
+                selector.unregister(question)
+
+
+def _take(question: StatusQuestion, awaited: set[StatusQuestion]) -> None:
+    """Takes what has come for one; its process may make answers one after the other."""
+    question.take()
+    for other in awaited:
+        if other.owner.pid == question.owner.pid:
+            other.begun()
+
+
 def find_stacks() -> list[str]:
     """PID.N of the stacks that programs tell of in this thread's network namespace, in order."""
     try:
@@ -165,17 +239,17 @@ def find_stacks() -> list[str]:
     return [f"{pid}.{number}" for pid, number in found]
 
 
-def ask(service: str, name: str) -> Answer:
+def ask(service: str, name: str) -> StatusAnswer:
     """Asks one host service, or stack, for one of its documents.
 
     Raises:
         UserError: There is none of that name, or it does not answer.
     """
-    with Question(service, name) as question:
+    with StatusQuestion(service, name) as question:
         return question.answer()
 
 
-def ask_all(name: str, read: Callable[[Answer], T]) -> tuple[list[T], list[str]]:
+def ask_all(name: str, read: Callable[[StatusAnswer], T]) -> tuple[list[T], list[str]]:
     """Asks the host service and all stacks of programs, at once, for one of their documents.
 
     Args:
@@ -189,34 +263,46 @@ def ask_all(name: str, read: Callable[[Answer], T]) -> tuple[list[T], list[str]]
         UserError: None answers.
     """
     found: list[T] = []
-    problems: list[str] = []
-    absent: list[str] = []
-    stacks = find_stacks()
+    notes = _Notes()
+    names = [DEFAULT_SERVICE, *find_stacks()]
+    tried = 0
     with ExitStack() as held:
-        questions = []
-        for service in (DEFAULT_SERVICE, *stacks[:STACKS_MAX]):
-            with _noting(problems, absent):
-                questions.append(held.enter_context(Question(service, name)))
+        questions: list[StatusQuestion] = []
+        while tried < min(len(names), CONNECTS_MAX) and len(questions) < QUESTIONS_MAX:
+            with notes.noting():
+                questions.append(held.enter_context(StatusQuestion(names[tried], name)))
+            tried += 1
+        await_all(questions)
         for question in questions:
-            with _noting(problems, absent):
+            with notes.noting():
                 found.append(read(question.answer()))
-    if len(stacks) > STACKS_MAX:
-        problems.append(f"{len(stacks) - STACKS_MAX} more stacks are not asked; name one: PID.N")
+    problems, absent = list(notes.problems.values()), list(notes.absent.values())
+    if tried < len(names):
+        problems.append(f"{len(names) - tried} more stacks are not asked; name one: PID.N")
     if not found:
-        if not stacks:
+        if len(names) == 1:
             absent.append("and no program here has a stack open: ndpstack.Stack()")
         raise UserError("; ".join(problems + absent))
     return found, problems
 
 
-@contextmanager
-def _noting(problems: list[str], absent: list[str]) -> Iterator[None]:
-    try:
-        yield
-    except UnavailableError as error:
-        absent.append(str(error))
-    except UserError as error:
-        problems.append(str(error))
+class _Notes:
+    """A line for each that does not answer: one for all names of an owner who is not asked."""
+
+    def __init__(self) -> None:
+        self.problems: dict[object, str] = {}
+        self.absent: dict[object, str] = {}
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError as error:
+            self.absent.setdefault(error.owner or error, str(error))
+        except UnaskedError as error:
+            self.problems.setdefault(error.owner, str(error))
+        except UserError as error:
+            self.problems[error] = str(error)
 
 
 def read_status(service: str) -> dict[str, object]:
@@ -225,5 +311,4 @@ def read_status(service: str) -> dict[str, object]:
     Raises:
         UserError: There is no such service, or it does not answer.
     """
-    answer = ask(service, "status")
-    return answer.document | {"pid": answer.owner.pid, "user": answer.owner.user}
+    return ask(service, "status").attributed()

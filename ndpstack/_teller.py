@@ -39,8 +39,7 @@ class Teller:
         """From now on it is answered on; OSError: there is no room, and it is closed."""
         with self._lock:
             try:
-                # By edges: a process without a descriptor for an asker sleeps all the same.
-                self._epoll.register(status, select.EPOLLIN | select.EPOLLET)
+                self._epoll.register(status, select.EPOLLIN)
             except OSError:
                 status.close()
                 raise

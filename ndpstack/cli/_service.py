@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from ndpstack._sources import Answer
+    from ndpstack._sources import StatusAnswer
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ def add_service(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def look(service: str | None, name: str, read: Callable[[Answer], T]) -> list[T]:
+def look(service: str | None, name: str, read: Callable[[StatusAnswer], T]) -> list[T]:
     """What is read from a document of the service, or of all; who does not answer is named.
 
     Raises:

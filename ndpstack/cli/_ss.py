@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from ndpstack._sources import Answer
+    from ndpstack._sources import StatusAnswer
 
     Row = Mapping[str, str | int | float]
 
@@ -142,7 +142,7 @@ def choose(rows: Sequence[Row], wanted: Mapping[str, str | int], everything: boo
     ]
 
 
-def _read(answer: Answer, kind: str, shown: Sequence[Shown]) -> list[Row]:
+def _read(answer: StatusAnswer, kind: str, shown: Sequence[Shown]) -> list[Row]:
     """Rows of an answer, with whose they are; the pid of an application is its own.
 
     Raises:

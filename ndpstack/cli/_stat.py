@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ndpstack._sources import Answer
+    from ndpstack._sources import StatusAnswer
 
 TOTALS = [Column("counter"), Column("value"), Column("what it counts")]
 GROWTH = [
@@ -85,7 +85,7 @@ def choose(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
     ]
 
 
-def _read(answer: Answer) -> Reading:
+def _read(answer: StatusAnswer) -> Reading:
     """What an answer says.
 
     Raises:

@@ -21,7 +21,7 @@ from ndpstack._documents import counters, document
 from ndpstack._errors import UserError
 from ndpstack._netlink import UNIVERSE, Netlink
 from ndpstack._stack import Stack, StackConfig
-from ndpstack._status import StatusSocket
+from ndpstack._status import DEFAULT_SERVICE, StatusSocket
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ndpstack.host")
 
-DEFAULT_SERVICE: Final = "host"
 LOOK_SECONDS: Final = 1.0
 """How often the port is looked at, to log what became of it."""
 

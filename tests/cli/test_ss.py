@@ -16,7 +16,7 @@ from other_user import as_nobody
 from told_stack import told
 
 import ndpstack
-from ndpstack import _sources
+from ndpstack import _sources, _status
 from ndpstack._documents import document
 from ndpstack._errors import UserError
 from ndpstack._status import StatusSocket, socket_address
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NDP_PORT, HOMA_PORT = 5000, 6000
+LONG = 1 << 22
+"""Bytes that no socket buffers."""
 
 
 @pytest.fixture
@@ -141,20 +143,97 @@ def test_an_answer_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(socket_address(name))
         server.listen()
-        with _sources.Question(name, "peers") as question:
+        with _sources.StatusQuestion(name, "peers") as question:
             connection, _ = server.accept()
             connection.sendall(b" ")
-            monkeypatch.setattr(question, "_until", 0.0)
+            monkeypatch.setattr(question, "until", 0.0)
             threading.Timer(0.1, finish, [connection, b'{"peers": []}']).start()
             assert question.answer().document == {"peers": []}
 
 
-def test_a_silent_asker_holds_up_nobody() -> None:
+def test_answers_are_read_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever answers second may wait for its answer to be read before it goes on to the first."""
+    names = [f"{os.getpid()}.{number}" for number in (8_000_001, 8_000_002)]
+    monkeypatch.setattr(_sources, "find_stacks", lambda: names)
+    with socket.socket(socket.AF_UNIX) as first, socket.socket(socket.AF_UNIX) as second:
+        for name, server in zip(names, (first, second), strict=True):
+            server.bind(socket_address(name))
+            server.listen()
+
+        def serve() -> None:
+            early, _ = first.accept()
+            for connection in (second.accept()[0], early):
+                finish(connection, json.dumps({"peers": "x" * LONG}).encode())
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        found, _ = _sources.ask_all("peers", lambda answer: answer.service)
+        thread.join()
+    assert [name for name in found if name in names] == names
+
+
+def test_a_process_that_answers_another_question_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = f"test-busy-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(socket_address(name))
+        server.listen()
+        with (
+            _sources.StatusQuestion(name, "peers") as one,
+            _sources.StatusQuestion(name, "peers") as other,
+        ):
+            connections = [server.accept()[0], server.accept()[0]]
+            connections[0].sendall(b" ")
+            monkeypatch.setattr(other, "until", 0.0)
+            for connection in connections:
+                threading.Timer(0.1, finish, [connection, b'{"peers": []}']).start()
+            _sources.await_all([one, other])
+            assert other.answer().document == {"peers": []}
+
+
+def test_an_answer_that_goes_on_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"test-endless-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(socket_address(name))
+        server.listen()
+        with _sources.StatusQuestion(name, "peers") as question, server.accept()[0] as connection:
+            connection.sendall(b" ")
+            monkeypatch.setattr(question, "_end", 0.0)
+            with pytest.raises(UserError, match=f"PID {os.getpid()} .* too long to answer"):
+                question.answer()
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    connection.settimeout(20)
+    with connection.makefile("rb") as file:
+        return file.read()
+
+
+def test_a_silent_asker_holds_up_nobody_and_may_speak_late() -> None:
     with told(lambda name: {name: []}) as name, socket.socket(socket.AF_UNIX) as silent:
         silent.connect(socket_address(name))
         assert _sources.ask(name, "peers").document["peers"] == []
-        silent.settimeout(20)
-        assert silent.recv(1) == b""
+        silent.sendall(b"late")
+        silent.shutdown(socket.SHUT_WR)
+        assert rest_of(silent) == b' {"late": []}'
+
+
+def test_who_does_not_read_holds_up_nobody_and_may_read_late() -> None:
+    with told(lambda name: {name: "x" * LONG}) as name, socket.socket(socket.AF_UNIX) as lazy:
+        lazy.connect(socket_address(name))
+        lazy.sendall(b"late")
+        lazy.shutdown(socket.SHUT_WR)
+        assert _sources.ask(name, "peers").document.keys() == {"peers"}
+        assert json.loads(rest_of(lazy)) == {"late": "x" * LONG}
+
+
+def test_the_first_of_too_many_askers_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_status, "ASKERS_MAX", 1)
+    with told(lambda name: {name: []}) as name, socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(socket_address(name))
+        assert _sources.ask(name, "peers").document["peers"] == []
+        assert rest_of(silent).strip() == b""
 
 
 def test_who_forks_while_it_answers_keeps_nobody_waiting() -> None:
@@ -201,6 +280,15 @@ def test_other_users_are_neither_asked_nor_answered(service: str) -> None:
     assert as_nobody(lambda: ask_anyway(service)) == "b''"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_who_becomes_another_user_answers_the_old_one_only(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel names the old one."""
+    monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("nobody").pw_uid)
+    assert as_nobody(lambda: ask_anyway(service)) == "b''"
+
+
 def ask_anyway(service: str) -> bytes:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(20)
@@ -218,7 +306,7 @@ def test_an_answer_that_is_no_document(answer: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(socket_address(name))
         server.listen()
-        with _sources.Question(name, "peers") as question:
+        with _sources.StatusQuestion(name, "peers") as question:
             threading.Thread(target=finish, args=(server.accept()[0], answer)).start()
             with pytest.raises(UserError, match="no document"):
                 question.answer()

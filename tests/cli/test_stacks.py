@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -155,6 +155,34 @@ def test_a_name_of_another_process_is_not_believed() -> None:
             ask(name, "peers")
 
 
+def impostors(held: ExitStack, number: int) -> list[str]:
+    """Names that look like another process's, and come before all others."""
+    names = [f"1.{9_100_000 + at}" for at in range(number)]
+    for name in names:
+        impostor = held.enter_context(socket.socket(socket.AF_UNIX))
+        impostor.bind(socket_address(name))
+        impostor.listen()
+    return names
+
+
+def test_names_of_others_crowd_out_nobody(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = of_process(os.getpid())
+    with ExitStack() as held:
+        names = [*impostors(held, 4), *own]
+        monkeypatch.setattr(_sources, "find_stacks", lambda: names)
+        monkeypatch.setattr(_sources, "QUESTIONS_MAX", 3)
+        found, problems = ask_all("peers", lambda answer: answer.service)
+        assert [name for name in found if name in names] == own
+        (line,) = (line for line in problems if "another process's" in line)
+        assert f"PID {os.getpid()} of user" in line
+        assert not any("not asked" in line for line in problems)
+        monkeypatch.setattr(_sources, "CONNECTS_MAX", len(names))
+        found, problems = ask_all("peers", lambda answer: answer.service)
+        assert own[1] not in found
+        assert "1 more stacks are not asked; name one: PID.N" in problems
+    assert pair[0].name
+
+
 def test_nothing_to_look_at() -> None:
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
@@ -179,7 +207,7 @@ def test_a_stack_that_is_closed_while_it_answers(
 
     monkeypatch.setattr(_documents, "document", slow)
     name, other = of_process(os.getpid())
-    with _sources.Question(name, "peers") as question:
+    with _sources.StatusQuestion(name, "peers") as question:
         assert at_work.wait(20)
         pair[0].close()
         closed.set()
