@@ -7,13 +7,17 @@ import json
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from ndpstack import _logs
+from ndpstack._sources import ask
 from ndpstack._stack import Backend, Profile
 from ndpstack._units import UnitError, format_rate, parse_rate, parse_size
 from ndpstack.cli._exit import Exit
-from ndpstack.host import HostService, ServiceConfig, read_status
+from ndpstack.cli._service import printable
+from ndpstack.host import HostService, ServiceConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from ndpstack._sources import StatusAnswer
 
 
 def _size(text: str) -> int:
@@ -121,48 +125,63 @@ def _listed(value: object) -> str:
     return "/".join(map(str, value)) or "measured"
 
 
-def _print_told(told: Mapping[str, object]) -> None:
+def _told_lines(told: Mapping[str, object]) -> Iterator[str]:
     """Where each setting comes from, and how old it is."""
     age = "nothing told yet" if told["told_s"] is None else f"told {told['told_s']} s ago"
     here = "" if told["connected"] else f"; away: {told['problem']}"
-    print(f"switchd       {told['address']}, {age}, away {told['outages']} times{here}")
+    yield f"switchd       {told['address']}, {age}, away {told['outages']} times{here}"
     settings = cast("Mapping[str, Mapping[str, object]]", told["settings"])
     for name, row in settings.items():
         source = SOURCES[cast("str", row["source"])]
-        print(f"  {name:<14} {_shown(name, row['value'])} ({source}, {row['age_s']} s)")
+        yield f"  {name:<14} {_shown(name, row['value'])} ({source}, {row['age_s']} s)"
     reasons = cast("Mapping[str, str]", told["reasons"])
     for name, count in cast("Mapping[str, int]", told["refused"]).items():
         because = f": {reasons[name]}" if name in reasons else ""
-        print(f"  {name:<14} refused {count} times{because}")
+        yield f"  {name:<14} refused {count} times{because}"
 
 
-def _print(status: Mapping[str, object]) -> None:
+def _lines(status: Mapping[str, object]) -> Iterator[str]:
+    """What it says of itself, as people read it."""
     port = cast("Mapping[str, str]", status["port"])
     note = f"; {port['note']}" if port["note"] else ""
     addresses = ", ".join(cast("list[str]", status["addresses"]))
     who = f"pid {status['pid']}, user {status['user']}"
-    print(f"service       {status['service']} ({who}, up {status['uptime_s']} s)")
-    print(f"interface     {status['interface']}, {port['state']}, {port['mode']}{note}")
-    print(f"addresses     {addresses}")
+    yield f"service       {status['service']} ({who}, up {status['uptime_s']} s)"
+    yield f"interface     {status['interface']}, {port['state']}, {port['mode']}{note}"
+    yield f"addresses     {addresses}"
     if status["link_rate_bps"]:
-        print(f"link          {format_rate(cast('int', status['link_rate_bps']))}")
+        yield f"link          {format_rate(cast('int', status['link_rate_bps']))}"
     if status["switchd"]:
-        _print_told(cast("Mapping[str, object]", status["switchd"]))
-    print(f"applications  {status['applications']}")
+        yield from _told_lines(cast("Mapping[str, object]", status["switchd"]))
+    yield f"applications  {status['applications']}"
     counters = cast("Mapping[str, Mapping[str, int]]", status["counters"])
     for group, values in counters.items():
         for name, value in values.items():
             if value:
-                print(f"{group + '.' + name:<32} {value}")
+                yield f"{group + '.' + name:<32} {value}"
+
+
+def _print(answer: StatusAnswer) -> None:
+    """Prints it, whoever answers.
+
+    Raises:
+        UserError: It is of another version, or not what it says.
+    """
+    try:
+        lines = list(_lines(answer.attributed()))
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
+        raise answer.nonsense("status") from None
+    for line in lines:
+        print(printable(line))
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the service, or prints what a running one does."""
     if arguments.verb == "run":
         return _run(arguments)
-    status = read_status(arguments.service)
+    answer = ask(arguments.service, "status")
     if arguments.json:
-        print(json.dumps(status))
+        print(json.dumps(answer.attributed()))
     else:
-        _print(status)
+        _print(answer)
     return Exit.OK
