@@ -376,28 +376,31 @@ class Dispatcher:
 
     def settle(self) -> None:
         """Makes the descriptor tell of the next event, and takes those that are there."""
-        while self.poll():
+        while self.poll() == BATCH and self.ended is None:
             pass
 
-    def poll(self, woken: bool = False) -> bool:
-        """Sends, and takes one batch without waiting; true when there may be more.
+    def poll(self, woken: bool = False) -> int:
+        """Sends, and takes one batch without waiting.
 
         Args:
             woken: The descriptor is readable.
+
+        Returns:
+            How many events it had; there may be more if that are BATCH.
         """
         if self._leads():
-            return False  # A destructor runs in the middle of a batch.
+            return 0  # A destructor runs in the middle of a batch.
         led = False
         try:
             led = self._lead.acquire(blocking=False)
             if not led:
                 self._leave_to_leader()
-                return False
+                return 0
             if self.ended is not None:
-                return False
+                return 0
             count = lib.nd_app_poll(self.app, self._events, BATCH, self.batches, woken)
             self._hand_out(count)
-            return count == BATCH and self.ended is None
+            return count
         finally:
             if led or self._leads():
                 self._lead.release()

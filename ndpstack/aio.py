@@ -143,7 +143,7 @@ class Rpc(_served.Request):
         command = self.prepare(data)
         while (code := self.try_reply(command)) < 0:
             await _make_room(self._socket, code)
-        self._socket.driver.flush_soon()
+        self._socket.driver.answer()
 
 
 class _LoopSocket(_homa.HomaSocket):
@@ -232,8 +232,8 @@ class HomaSocket(_AsyncSocket):
         except BaseException:
             call.forget()
             raise
-        driver.flush_soon()
         try:
+            driver.answer()
             await call.future
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")

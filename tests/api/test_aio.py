@@ -16,6 +16,7 @@ from timed import check_time
 
 import ndpstack
 from ndpstack import aio, errors
+from ndpstack._loop import AT_ONCE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -199,7 +200,7 @@ def test_messages_of_one_turn_leave_together(
             dispatcher, polls = pair[1].dispatcher, 0
             poll = dispatcher.poll
 
-            def counted(woken: bool = False) -> bool:
+            def counted(woken: bool = False) -> int:
                 nonlocal polls
                 polls += 1
                 return poll(woken)
@@ -396,3 +397,52 @@ def test_a_loop_goes_on_alone_when_another_has_left(kind: str, pair: Pair) -> No
             assert pair[1].counters("core")["rounds_lent"] > before
 
     run(kind, main())
+
+
+def test_answers_in_a_row_leave_the_loop_its_turns(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that gets one message after the other by sending does so only so many times."""
+    polls = 0
+
+    def one_more(_woken: bool = False) -> int:
+        nonlocal polls
+        polls += 1
+        return 1
+
+    async def main() -> None:
+        async with aio.HomaSocket(pair[1]) as client:
+            driver = client._driver
+            monkeypatch.setattr(pair[1].dispatcher, "poll", one_more)
+            driver._on_readable()
+            for turn in range(1, 4):
+                for _ in range(20):
+                    driver.answer()
+                assert polls == turn * (AT_ONCE_MAX + 1)
+                await asyncio.sleep(0)
+                monkeypatch.setattr(driver, "_single", True)  # What came is one message again.
+            monkeypatch.undo()
+
+    run(kind, main())
+
+
+def test_what_follows_one_answer_leaves_together(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests of many tasks do not wait for each other, though one message woke them all."""
+    known = pair[1].dispatcher
+    poll, under_way = known.poll, []
+
+    def note(woken: bool = False) -> int:
+        under_way.append(len(known.by_call))
+        return poll(woken)
+
+    async def main() -> None:
+        async with serving(pair[0]), aio.HomaSocket(pair[1]) as client:
+            address = (pair[1].peer(pair[0].address), PORT)
+            await client.request(address, b"x")
+            monkeypatch.setattr(known, "poll", note)
+            await asyncio.gather(*(client.request(address, b"x") for _ in range(20)))
+
+    run(kind, main())
+    assert next(calls for calls in under_way if calls) == 20
