@@ -27,8 +27,8 @@ MESSAGE_CALLS_MAX = 19
 """Calls of Python and C functions for one request at either end, or for an NDP message sent and
 one received: they only ever get fewer."""
 
-AWAITED_CALLS_MAX = 47
-SERVED_AWAITED_CALLS_MAX = 55
+AWAITED_CALLS_MAX = 33
+SERVED_AWAITED_CALLS_MAX = 20
 """The same, awaited, in the thread of uvloop, which is not counted itself."""
 
 SLEEPS_MAX = 0.5
