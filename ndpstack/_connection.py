@@ -189,14 +189,17 @@ class Connection(Source[memoryview]):
         Whoever waits for it looks again.
         """
         self._abandoned = True
-        self.dispatcher.run_alone(self._drop_all)
+        if self.ended is None:
+            self.dispatcher.run_alone(self._drop_all)
+        else:  # Nothing is added any more, and no event will come to do it later.
+            self._drop_all()
         if self.ended is None:
             self.dispatcher.tell(NDP, lib.ND_COMMAND_CLOSE, identity=self.id, deadline=linger_ns)
             self.ended = (errno.EBADF, "closed here")
         self.on_end()
 
     def _drop_all(self) -> None:
-        """Gives back what nobody will read; only while no other thread adds to it."""
+        """Gives back what nobody will read; while no other thread adds to it."""
         self._put_back.clear()
         self._order.empty_into(self._inbox)
         with contextlib.suppress(IndexError):

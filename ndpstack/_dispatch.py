@@ -236,11 +236,15 @@ class Dispatcher:
 
     def run_alone(self, work: Callable[[], object]) -> None:
         """Runs it while no thread hands out events; leaves it out where one does, also this one."""
-        if not self._leads() and self._try_to_lead(False):
-            try:
+        if self._leads():
+            return
+        led = False
+        try:
+            led = self._try_to_lead(False)
+            if led:
                 work()
-            finally:
-                self._stop_leading(True)
+        finally:
+            self._stop_leading(led)
 
     def exchange(
         self,

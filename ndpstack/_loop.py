@@ -47,9 +47,19 @@ class LoopDriver:
         self._dispatcher.check_alive()
         self._users += 1
         if self._users == 1:
-            self._descriptor = os.dup(self._dispatcher.raw_descriptor())
-            self._loop.add_reader(self._descriptor, self._on_readable)
-            self._dispatcher.add_loop(self)
+            try:
+                self._watch()
+            except BaseException:
+                self._users = 0
+                self._leave()
+                raise
+
+    def _watch(self) -> None:
+        descriptor = self._dispatcher.raw_descriptor()
+        self._dispatcher.check(descriptor, "the stack has ended")
+        self._descriptor = os.dup(descriptor)
+        self._loop.add_reader(self._descriptor, self._on_readable)
+        self._dispatcher.add_loop(self)
 
     def release(self) -> None:
         """A socket of this loop is closed."""
@@ -57,9 +67,13 @@ class LoopDriver:
             return  # The loop's descriptors are the parent's: it would go on without this one.
         self._users -= 1
         if self._users == 0:
-            self._stop_watching()
+            self._leave()
+
+    def _leave(self) -> None:
+        self._stop_watching()
+        if self in self._dispatcher.loops:
             self._dispatcher.remove_loop(self)
-            _drivers[self._loop].pop(self._dispatcher, None)
+        _drivers[self._loop].pop(self._dispatcher, None)
 
     def _stop_watching(self) -> None:
         if self._descriptor >= 0:
@@ -70,7 +84,9 @@ class LoopDriver:
 
     def release_soon(self) -> None:
         """The same from any thread."""
-        if not self._loop.is_closed():
+        if self._loop.is_closed():
+            self.release()
+        else:
             self._loop.call_soon_threadsafe(self.release)
 
     def kick(self) -> None:
@@ -115,9 +131,15 @@ class LoopDriver:
         self._take(woken)
 
     def _take(self, woken: bool) -> None:
-        count = self._dispatcher.poll(woken)
+        try:
+            count = self._dispatcher.poll(woken)
+        except BaseException:
+            self._single = False
+            for _ in range(2):  # What was taken comes again, and nothing else with it.
+                self._loop.call_soon(self._poll, False)
+            raise
         self._unsent, self._single = count == BATCH, count == 1
-        if self._dispatcher.ended is not None:
+        if self._dispatcher.ended is not None and not self._dispatcher.forked:
             self._stop_watching()
         if count and self._again is None:
             self._again = self._loop.call_soon(self._end_turn)

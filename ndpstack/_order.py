@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class Order:
 
     def empty_into(self, inbox: collections.deque[Event]) -> None:
         """Gives the inbox those as well that have not had their turn, in any order."""
-        for number, first in list(self.early.items()):
-            # No call stands between these, so no interrupt can.
-            if first is not None:
-                inbox += (first,)
-            del self.early[number]
+        with contextlib.suppress(KeyError):  # Another thread does it, too.
+            while self.early:
+                _, first = self.early.popitem()
+                if first is not None:
+                    inbox += (first,)

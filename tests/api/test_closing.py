@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import os
 import sys
@@ -191,6 +192,32 @@ def test_a_connection_that_another_thread_reads(pair: Pair) -> None:
         settle(pair[0])
 
 
+def test_a_connection_that_has_ended_while_another_thread_takes_events(pair: Pair) -> None:
+    """No event comes to it any more by which what it has could be given back."""
+
+    def lead() -> None:
+        with suppress(errors.Closed):
+            leader.recv()
+
+    with ndpstack.HomaSocket(pair[0]) as leader:
+        leader.bind(PORT)
+        thread = threading.Thread(target=lead)
+        thread.start()
+        server, client = connect(pair)
+        for _ in range(10):
+            client.send(bytes(10_000))
+        client.flush(timeout=PATIENCE_S)
+        client.close()
+        end = time.monotonic() + PATIENCE_S
+        while server.connection.ended is None:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        server.close()
+        assert pair[0].held == 0
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+
+
 def test_held_is_no_less_than_none(pair: Pair) -> None:
     """Short messages that are given back with their batch are not counted twice meanwhile."""
     seen: set[int] = set()
@@ -336,6 +363,40 @@ def test_a_socket_that_is_dropped_open(kind: str, pair: Pair) -> None:
             await again.bind(PORT)
 
     run(kind, main())
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_socket_that_outlives_its_loop(kind: str, pair: Pair) -> None:
+    """It takes what it had of the loop along."""
+
+    async def leave_open() -> aio.HomaSocket:
+        return aio.HomaSocket(pair[0])
+
+    socket = run(kind, leave_open())
+    with pytest.warns(ResourceWarning, match="unclosed"):
+        del socket
+    assert not pair[0].dispatcher.loops
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_socket_for_which_there_is_no_descriptor(
+    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one that is opened works."""
+
+    def fail(_descriptor: int) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    async def main() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "dup", fail)
+            with pytest.raises(OSError, match="too many"):
+                aio.HomaSocket(pair[1])
+        async with aio.HomaSocket(pair[1]) as client:
+            assert bytes(await client.request(server_of(pair), b"x")) == b"x"
+
+    with served(pair[0]):
+        run(kind, main())
 
 
 @pytest.mark.parametrize("kind", LOOPS)

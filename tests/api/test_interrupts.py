@@ -6,15 +6,18 @@ told of the same places.
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from loops import LOOPS, run
 from served import PORT, served
 from settled import settle
 
 import ndpstack
-from ndpstack import errors
+from ndpstack import aio, errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,6 +100,87 @@ def test_an_interrupted_question_leaves_nothing(pair: Pair) -> None:
         settle(pair[1])
 
     interrupt_everywhere(ask, look)
+
+
+def test_an_interrupted_close_leaves_nothing(pair: Pair) -> None:
+    """Of a connection with unread messages: nobody leads, and others go on."""
+    with (
+        served(pair[0]),
+        ndpstack.HomaSocket(pair[1]) as client,
+        ndpstack.NdpSocket(pair[0]) as listener,
+    ):
+        listener.bind(PORT)
+        listener.listen()
+        opened: list[ndpstack.NdpSocket] = []
+
+        def open_one() -> None:
+            sender = ndpstack.NdpSocket(pair[1])
+            sender.connect((pair[0].address, PORT))
+            sender.send(bytes(5_000))
+            sender.flush(timeout=20)
+            opened[:] = [listener.accept(timeout=20), sender]
+
+        def close() -> None:
+            opened[0].close()
+
+        def go_on() -> None:
+            assert not pair[0].dispatcher._leads()
+            for socket in opened:
+                socket.close()
+            assert bytes(client.request((pair[0].address, PORT), b"x", timeout=20)) == b"x"
+            open_one()
+
+        open_one()
+        interrupt_everywhere(close, go_on)
+        for socket in opened:
+            socket.close()
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_an_answer_that_is_interrupted_loses_none(kind: str, pair: Pair) -> None:
+    """What a task's own sending took for another task is handed out all the same."""
+    polled = False
+
+    def interrupt(_frame: FrameType, event: str, argument: object) -> None:
+        nonlocal polled
+        if event == "c_return" and getattr(argument, "__name__", "") == "nd_app_poll":
+            polled = True
+            sys.setprofile(None)
+            raise InterruptError
+
+    def serve() -> None:
+        rpcs: dict[bytes, ndpstack.Rpc] = {}
+        while len(rpcs) < 2:
+            rpc = server.recv(timeout=20)
+            rpcs[bytes(rpc.data)] = rpc
+        rpcs[b"first"].reply(b"1")
+        both.wait(20)
+        rpcs[b"second"].reply(b"2")
+        answered.set()
+        server.recv(timeout=20).reply(b"3")
+
+    async def main() -> None:
+        async with aio.HomaSocket(pair[1]) as client:
+            address = (pair[1].peer(pair[0].address), PORT)
+            second = asyncio.create_task(client.request(address, b"second", timeout=20))
+            assert bytes(await client.request(address, b"first")) == b"1"
+            both.set()
+            answered.wait(20)
+            client._driver._single = True  # As where nothing came beside it.
+            sys.setprofile(interrupt)
+            with pytest.raises(InterruptError):
+                await client.request(address, b"third", timeout=20)
+            assert polled
+            assert bytes(await second) == b"2"
+
+    both, answered = threading.Event(), threading.Event()
+    with ndpstack.HomaSocket(pair[0]) as server:
+        server.bind(PORT)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        run(kind, main())
+        thread.join(20)
+    assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("size", SIZES)
