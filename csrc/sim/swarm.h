@@ -56,6 +56,7 @@ struct nd_swarm {
 	const struct nd_swarm_protocol *protocols[ND_SWARM_PROTOCOLS];
 	uint8_t configs[ND_SWARM_PROTOCOLS][ND_SWARM_CONFIG_BYTES] __attribute__((aligned(64)));
 	struct nd_swarm_loop loop;
+	uint64_t idle_polls; /* events at which applications found nothing: no part of a storm */
 	struct nd_swarm_trace trace;
 	struct nd_swarm_network network;
 	struct nd_swarm_queue queues[2]; /* core ports, edge ports */

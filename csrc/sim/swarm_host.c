@@ -381,11 +381,13 @@ void nd_swarm_host_timer(struct nd_swarm *swarm, uint32_t index)
 
 /* ---- events ---- */
 
-static void drain_events(struct nd_swarm *swarm, uint32_t index)
+/* False when there were none. */
+static bool drain_events(struct nd_swarm *swarm, uint32_t index)
 {
 	struct nd_swarm_host *host = &swarm->hosts[index];
 	struct nd_event events[EVENTS_BATCH];
 	uint32_t incarnation = host->incarnation;
+	bool any = false;
 
 	for (uint32_t p = 0; p < ND_SWARM_PROTOCOLS; p++) {
 		struct nd_swarm_endpoint *endpoint = &host->endpoints[p];
@@ -399,8 +401,10 @@ static void drain_events(struct nd_swarm *swarm, uint32_t index)
 			count = endpoint->protocol->ops->events(endpoint->memory, events, limit);
 			for (uint32_t i = 0; i < count && host->incarnation == incarnation; i++)
 				endpoint->protocol->event(swarm, index, &events[i]);
+			any |= count != 0;
 		} while (count != 0 && swarm->report.ok);
 	}
+	return any;
 }
 
 void nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t index)
@@ -411,7 +415,7 @@ void nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t index)
 	if (stands_still(swarm, host))
 		return;
 	host->running = true;
-	drain_events(swarm, index);
+	swarm->idle_polls += !drain_events(swarm, index);
 	host->running = false;
 	nd_swarm_host_run(swarm, index);
 }

@@ -85,6 +85,20 @@ TEST(nd_swarm_run__catches_a_wrong_packet_and_a_broken_invariant)
 	check_caught(FAKE_FAILS_AUDIT, "the fake is broken", "the fake is broken");
 }
 
+/* Applications that look all the time and find nothing count for no storm; what they find does. */
+TEST(nd_swarm_host_poll__idle)
+{
+	struct nd_swarm_options options;
+
+	nd_swarm_options_calm(&options, 1, ND_SWARM_NDP);
+	options.lazy_ns = 100;
+	options.actions = 5;
+	options.action_ns = 100000;
+	CHECK(nd_swarm_run(swarm, &options, fakes, NULL));
+	CHECK(swarm->idle_polls > 1000);
+	CHECK(swarm->idle_polls < swarm->loop.done);
+}
+
 TEST(nd_swarm_run__repeats_a_seed)
 {
 	struct nd_swarm_report first;
