@@ -147,7 +147,7 @@ static void handle(struct nd_swarm *swarm, const struct nd_swarm_event *event)
 		nd_swarm_host_timer(swarm, event->arg);
 		break;
 	case ND_SWARM_POLL:
-		nd_swarm_host_poll(swarm, event->arg);
+		swarm->idle_polls += !nd_swarm_host_poll(swarm, event->arg);
 		break;
 	case ND_SWARM_RESUME:
 		nd_swarm_host_resume(swarm, event->arg);

@@ -407,17 +407,19 @@ static bool drain_events(struct nd_swarm *swarm, uint32_t index)
 	return any;
 }
 
-void nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t index)
+bool nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t index)
 {
 	struct nd_swarm_host *host = &swarm->hosts[index];
+	bool any;
 
 	host->poll_planned = false;
 	if (stands_still(swarm, host))
-		return;
+		return false;
 	host->running = true;
-	swarm->idle_polls += !drain_events(swarm, index);
+	any = drain_events(swarm, index);
 	host->running = false;
 	nd_swarm_host_run(swarm, index);
+	return any;
 }
 
 static void plan_poll(struct nd_swarm *swarm, uint32_t index)

@@ -103,10 +103,11 @@ void nd_swarm_hosts_free(struct nd_swarm *swarm);
 /* A packet has come over the host's link. */
 void nd_swarm_host_receive(struct nd_swarm *swarm, uint32_t host, uint32_t index);
 
-/* ND_SWARM_NIC, ND_SWARM_TIMER, ND_SWARM_POLL, ND_SWARM_RESUME and ND_SWARM_RELEASE events. */
+/* ND_SWARM_NIC, ND_SWARM_TIMER, ND_SWARM_POLL, ND_SWARM_RESUME and ND_SWARM_RELEASE events. poll: false
+ * when its applications found nothing. */
 void nd_swarm_host_nic(struct nd_swarm *swarm, uint32_t host);
 void nd_swarm_host_timer(struct nd_swarm *swarm, uint32_t host);
-void nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t host);
+bool nd_swarm_host_poll(struct nd_swarm *swarm, uint32_t host);
 void nd_swarm_host_resume(struct nd_swarm *swarm, uint32_t host);
 void nd_swarm_host_release(struct nd_swarm *swarm, uint32_t hold);
 

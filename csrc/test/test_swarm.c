@@ -97,6 +97,9 @@ TEST(nd_swarm_host_poll__idle)
 	CHECK(nd_swarm_run(swarm, &options, fakes, NULL));
 	CHECK(swarm->idle_polls > 1000);
 	CHECK(swarm->idle_polls < swarm->loop.done);
+	options.detach_percent = 100; /* looks for its events outside of any event of its own */
+	CHECK(nd_swarm_run(swarm, &options, fakes, NULL));
+	CHECK(swarm->idle_polls < swarm->loop.done);
 }
 
 TEST(nd_swarm_run__repeats_a_seed)
