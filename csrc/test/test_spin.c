@@ -53,9 +53,51 @@ TEST(nd_spin_goes_on__finds_out_that_it_pays_again)
 	for (uint32_t i = 0; i < 100; i++)
 		wait_for(ND_MSEC);
 	for (uint32_t i = 0; i < 2 * ND_SPIN_TRY_EVERY; i++)
-		wait_for(10 * ND_USEC);
-	CHECK_EQ(wait_for(10 * ND_USEC), 10 * ND_USEC);
+		wait_for(40 * ND_USEC);
+	CHECK_EQ(wait_for(40 * ND_USEC), 40 * ND_USEC);
 	CHECK_EQ(spin.usual, MOST);
+}
+
+/* Where both ends have begun to block, they need not until the most is tried. */
+TEST(nd_spin_goes_on__soon_as_long_as_the_last_wait_took)
+{
+	set_up();
+	for (uint32_t i = 0; i < ND_SPIN_TRY_EVERY / 2; i++)
+		wait_for(ND_MSEC);
+	for (uint32_t i = 0; i <= ND_SPIN_RETRY_SOON; i++)
+		wait_for(20 * ND_USEC);
+	CHECK_EQ(wait_for(20 * ND_USEC), 20 * ND_USEC);
+}
+
+/* What takes as long again after whatever is spun has no CPU meanwhile. */
+TEST(nd_spin_goes_on__ever_more_rarely_where_the_other_end_needs_the_cpu)
+{
+	uint32_t retries = 0;
+
+	set_up();
+	for (uint32_t i = 0; i < ND_SPIN_TRY_EVERY - 8; i++) {
+		nd_ns since = now, spun = 0;
+
+		while (nd_spin_goes_on(&spin, since, since + spun))
+			spun += 100;
+		retries += i > 8 && spun > 2 * ND_SPIN_LEAST;
+		now = since + spun + 10 * ND_USEC;
+	}
+	CHECK(retries >= 2 && retries <= 5);
+}
+
+/* Whoever is to bring work and has no other CPU gets this one soon. */
+TEST(nd_spin_goes_on__for_a_multiple_of_what_the_work_takes)
+{
+	nd_ns spun;
+
+	set_up();
+	for (uint32_t i = 0; i < 8; i++)
+		wait_for(ND_MSEC);
+	for (uint32_t i = 0; i < 10; i++)
+		wait_for(2 * ND_USEC);
+	spun = wait_for(ND_MSEC);
+	CHECK(spun <= ND_SPIN_PATIENCE * 2 * ND_USEC && spun > ND_SPIN_PATIENCE * ND_USEC);
 }
 
 TEST(nd_spin_goes_on__not_at_all)
