@@ -181,6 +181,14 @@ TEST(both_seed_112926940056692__two_lives_of_a_server)
 		  " close_percent=1 deadline_us=115 config=854602990");
 }
 
+/* A server that forgets a response once it is sent ran for ever: a queue took none of them whole. */
+TEST(homa_seed_57768445095014__at_least_once_through_a_queue_that_takes_no_window)
+{
+	swarm_run(ND_SWARM_HOMA, 57768445095014,
+		  "slow_path_percent=10 discipline=6 message_max=16270 config=21218656");
+	CHECK(swarm->report.time < 10 * ND_SEC);
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);
