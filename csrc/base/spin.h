@@ -57,11 +57,12 @@ static inline nd_ns nd_spin_next(struct nd_spin *spin, nd_ns lasted)
 	if (spin->retries)
 		spin->retry_every = spin->blocked ? nd_min_u32(2 * spin->retry_every, spin->try_every)
 						  : ND_SPIN_RETRY_SOON;
-	spin->retries = spin->blocked && lasted <= spin->most && spin->waits >= spin->retry_at;
+	spin->retries = false;
 	if (++spin->waits % spin->try_every == 0)
 		return spin->most;
-	if (!spin->retries)
+	if (!spin->blocked || lasted > spin->most || spin->waits <= spin->retry_at)
 		return spin->usual;
+	spin->retries = true;
 	spin->retry_at = spin->waits + spin->retry_every;
 	return nd_min_u64(nd_max_u64(spin->usual, 2 * lasted), spin->most);
 }

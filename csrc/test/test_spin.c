@@ -72,18 +72,24 @@ TEST(nd_spin_goes_on__soon_as_long_as_the_last_wait_took)
 /* What takes as long again after whatever is spun has no CPU meanwhile. */
 TEST(nd_spin_goes_on__ever_more_rarely_where_the_other_end_needs_the_cpu)
 {
-	uint32_t retries = 0;
+	const nd_ns lasts = 10 * ND_USEC;
+	uint32_t tries = 0, last = 0, between = ND_SPIN_RETRY_SOON;
 
 	set_up();
-	for (uint32_t i = 0; i < ND_SPIN_TRY_EVERY - 8; i++) {
+	for (uint32_t i = 1; i < ND_SPIN_TRY_EVERY; i++) {
 		nd_ns since = now, spun = 0;
 
 		while (nd_spin_goes_on(&spin, since, since + spun))
 			spun += 100;
-		retries += i > 8 && spun > 2 * ND_SPIN_LEAST;
-		now = since + spun + 10 * ND_USEC;
+		now = since + spun + lasts;
+		if (spun != 2 * (lasts + ND_SPIN_LEAST))
+			continue;
+		if (tries++ > 0)
+			CHECK_EQ(i - last, between + 1);
+		last = i;
+		between *= 2;
 	}
-	CHECK(retries >= 2 && retries <= 5);
+	CHECK_EQ(tries, 4);
 }
 
 /* Whoever is to bring work and has no other CPU gets this one soon. */
