@@ -3,6 +3,7 @@
 #include "sim/swarm_engine.h"
 
 #include "sim/swarm.h"
+#include "sim/swarm_queue.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
 
@@ -186,10 +187,9 @@ static void configure_homa(const struct nd_swarm *swarm, void *out)
 		config.done_max = 4096;
 	/*
 	 * Whoever forgets responses that nobody has yet needs a network that loses few: what a window
-	 * loses in a queue of NetFPGA's 12,000 bytes it loses again whenever the request runs again.
+	 * loses in a queue that does not take it, it loses again whenever the request runs again.
 	 */
-	config.at_least_once = options->config % 3 == 1 && options->buffer_packets >= 64 &&
-			       options->discipline != ND_SWARM_QUEUE_NETFPGA &&
+	config.at_least_once = options->config % 3 == 1 && nd_swarm_queue_packets(options) >= 64 &&
 			       options->hosts <= 3 && options->message_max <= 20000;
 	/* A peer that is only slow must not be taken for dead. */
 	config.resend_ns = nd_max_u64(config.resend_ns, 2 * rtt);

@@ -29,6 +29,13 @@ struct nd_shared_config nd_swarm_queue_shared(const struct nd_swarm_options *opt
 	};
 }
 
+uint32_t nd_swarm_queue_packets(const struct nd_swarm_options *options)
+{
+	if (options->discipline == ND_SWARM_QUEUE_NETFPGA)
+		return nd_ndp_queue_netfpga().data.bytes / options->mtu;
+	return options->buffer_packets;
+}
+
 /* Puts the discipline's own config into the room for all of them. */
 #define SET(queue, discipline_ops, type, ...) \
 	do { \

@@ -33,6 +33,9 @@ struct nd_swarm_queue {
 void nd_swarm_queue_choose(struct nd_swarm_queue *queue, const struct nd_swarm_options *options,
 			   struct nd_shared *shared, bool last_hop);
 
+/* Full packets that a port's queue takes. */
+uint32_t nd_swarm_queue_packets(const struct nd_swarm_options *options);
+
 /* The buffer that the ports of such a run share. */
 struct nd_shared_config nd_swarm_queue_shared(const struct nd_swarm_options *options);
 
