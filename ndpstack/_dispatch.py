@@ -180,7 +180,7 @@ class Dispatcher:
         Raises:
             Timeout: It does not.
         """
-        if not self.wait(answer, time.monotonic() + patience_s(None)):
+        if not self.wait(answer, time.monotonic() + CORE_PATIENCE_S):
             raise make_error(errno.ETIMEDOUT, "the core does not answer")
 
     def nudge(self) -> None:

@@ -38,8 +38,9 @@ def listen(
     answer = Answer(then)
     try:
         dispatcher.give_key(answer)
-        key = answer.key
-        code = dispatcher.tell(protocol, lib.ND_COMMAND_LISTEN, port=port, message=backlog, key=key)
+        code = dispatcher.tell(
+            protocol, lib.ND_COMMAND_LISTEN, port=port, message=backlog, key=answer.key
+        )
         if code < 0:
             raise make_error(-code, "cannot listen")
         dispatcher.wait_for_core(answer)
@@ -49,5 +50,5 @@ def listen(
         dispatcher.by_key.pop(answer.key, None)
         raise
     if then is None:
-        dispatcher.by_key.pop(key, None)
-    return key
+        dispatcher.by_key.pop(answer.key, None)
+    return answer.key
