@@ -225,9 +225,60 @@ static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *
 	return code;
 }
 
-int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
-		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
-		      const char *data, uint32_t bytes)
+/* Copies and hands over; later: what the core gets so leaves by the next nd_app_poll(). */
+static int hand_over(struct nd_app *app, uint8_t protocol, struct nd_command *command, const char *data,
+		bool later)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = send_locked(app, protocol, command, data);
+	if (code >= 0 && !later)
+		nd_stack_flush(app->stack);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
+int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
+		 double until, const char *data, uint32_t bytes, bool later)
+{
+	struct nd_command command = {
+		.kind = ND_COMMAND_REQUEST,
+		.priority = priority,
+		.peer = peer,
+		.port = port,
+		.bytes = bytes,
+		.cookie = key,
+		.deadline = nd_app_deadline(until),
+	};
+
+	return hand_over(app, ND_PROTO_HOMA, &command, data, later);
+}
+
+int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later)
+{
+	struct nd_command command = { .kind = ND_COMMAND_REPLY, .bytes = bytes, .id = id };
+
+	return hand_over(app, ND_PROTO_HOMA, &command, data, later);
+}
+
+int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
+			uint32_t bytes, bool later)
+{
+	struct nd_command command = {
+		.kind = ND_COMMAND_SEND,
+		.bytes = bytes,
+		.id = connection,
+		.deadline = deadline,
+	};
+
+	return hand_over(app, ND_PROTO_NDP, &command, data, later);
+}
+
+int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
+		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
+		const char *data, uint32_t bytes)
 {
 	struct nd_command command = {
 		.kind = kind,
@@ -239,13 +290,8 @@ int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_
 		.cookie = key,
 		.deadline = deadline,
 	};
-	int code = enter(app);
 
-	if (code < 0)
-		return code;
-	code = send_locked(app, protocol, &command, data);
-	pthread_mutex_unlock(&app->mutex);
-	return code;
+	return hand_over(app, protocol, &command, data, false);
 }
 
 void nd_app_push(struct nd_app *app)
@@ -254,18 +300,6 @@ void nd_app_push(struct nd_app *app)
 		return;
 	nd_stack_flush(app->stack);
 	pthread_mutex_unlock(&app->mutex);
-}
-
-int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
-		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
-		const char *data, uint32_t bytes)
-{
-	int code = nd_app_send_later(app, protocol, kind, priority, peer, port, id, key, deadline,
-				     data, bytes);
-
-	if (code >= 0)
-		nd_app_push(app);
-	return code;
 }
 
 int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer)

@@ -95,10 +95,16 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		const char *data, uint32_t bytes);
 
-/* The same for several messages: they leave by the next nd_app_poll() or nd_app_push(). */
-int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
-		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
-		      const char *data, uint32_t bytes);
+/*
+ * The same for what leaves most often: a Homa request that its peer is to answer until then, in
+ * seconds on the monotonic clock or infinity; the reply to one; a message of an NDP connection.
+ * later: with others, by the next nd_app_poll() or nd_app_push().
+ */
+int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
+		 double until, const char *data, uint32_t bytes, bool later);
+int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
+int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
+			uint32_t bytes, bool later);
 void nd_app_push(struct nd_app *app);
 
 /* Ends a Homa request that was sent with this key and got this buffer. 0 or as above. */
@@ -157,8 +163,7 @@ struct nd_app_reply {
 };
 
 /*
- * Sends a Homa request that its peer is to answer until then, in seconds on the monotonic clock or
- * infinity, and waits as nd_app_batch() does, for a slice at most. The length of a short reply that
+ * Sends a request as nd_app_ask(), and waits as nd_app_batch() does, for a slice at most. The length of a short reply that
  * is all that came; it is in reply. -EINPROGRESS: it was sent, and reply says what came. Otherwise
  * as of nd_app_send().
  */

@@ -7,6 +7,16 @@
 
 #define ND_APP_KEY_MASK ((UINT64_C(1) << ND_APP_KEY_BITS) - 1)
 
+#define ND_APP_UNTIL_MAX 1e10 /* seconds on the clock; later is never */
+
+/* When to give up, as the core counts it: seconds on the monotonic clock, or infinity. */
+static inline nd_ns nd_app_deadline(double until)
+{
+	if (!(until < ND_APP_UNTIL_MAX))
+		return ND_NEVER;
+	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 1; /* 0 is none to the core */
+}
+
 /* ---- the submit side; under the mutex ---- */
 
 /* Hands over what waits; 0 when nothing does any more. */

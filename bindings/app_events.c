@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define UNTIL_MAX 1e10 /* seconds on the clock; later is never */
-
 /* ---- batches ---- */
 
 /* True for the event after which a buffer is not looked at any more. */
@@ -177,13 +175,6 @@ void nd_app_drop(struct nd_app *app, struct nd_event *event)
 
 /* ---- one short message ---- */
 
-static nd_ns deadline_of(double until)
-{
-	if (!(until < UNTIL_MAX))
-		return ND_NEVER;
-	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 1; /* 0 is none to the core */
-}
-
 /* How long to wait at once for what may come until then. */
 static nd_ns slice_of(nd_ns deadline)
 {
@@ -213,13 +204,11 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 		   double until, const char *data, uint32_t bytes, struct nd_event *out,
 		   uint32_t limit, uint32_t batches, struct nd_app_reply *reply)
 {
-	nd_ns deadline = deadline_of(until);
 	int code;
 
 	reply->state = ND_APP_UNSENT;
 	reply->key = ND_APP_KEY_OWN | ++app->requests;
-	code = nd_app_send(app, ND_PROTO_HOMA, ND_COMMAND_REQUEST, priority, peer, port, 0,
-			   reply->key, deadline, data, bytes);
+	code = nd_app_ask(app, priority, peer, port, reply->key, until, data, bytes, false);
 	if (code < 0)
 		return code;
 	reply->state = ND_APP_SENT;
@@ -227,7 +216,7 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 	reply->count = app->last_count;
 	if (!nd_app_confirm(app, out, batches))
 		return -EINPROGRESS;
-	reply->count = nd_app_events(app, out, limit, slice_of(deadline));
+	reply->count = nd_app_events(app, out, limit, slice_of(nd_app_deadline(until)));
 	if (!is_only_reply(out, reply->count, reply->key)) {
 		nd_app_end_batch(app, out, reply->count);
 		return -EINPROGRESS;
@@ -267,7 +256,7 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 		struct nd_app_message *message)
 {
 	uint64_t connection = protocol == ND_PROTO_NDP && alone ? subject : 0;
-	nd_ns timeout = slice_of(deadline_of(until));
+	nd_ns timeout = slice_of(nd_app_deadline(until));
 	const struct nd_event *event;
 	int count;
 

@@ -144,9 +144,11 @@ uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		const char *data, uint32_t bytes);
-int nd_app_send_later(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
-		      uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
-		      const char *data, uint32_t bytes);
+int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
+		 double until, const char *data, uint32_t bytes, bool later);
+int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
+int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
+			uint32_t bytes, bool later);
 void nd_app_push(struct nd_app *app);
 int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer);
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 lib = _core.lib
 
-_send: Final = lib.nd_app_send
+_send: Final = lib.nd_app_send_message
 """Looked up once: an attribute of `lib` takes as long as a function call."""
-
-_SEND: Final = lib.ND_COMMAND_SEND
 
 UNSENT_MAX: Final = 512
 """Messages of a connection that are not acknowledged yet; send() waits beyond."""
@@ -85,8 +83,8 @@ class Connection(Source[memoryview]):
         self._abandoned = False
         self._last_settled: Event | None = None
         self.ordered: Final = ordered
-        self.hand_over = _send
-        """How messages leave: at once, or with those of others."""
+        self.sends_later = False
+        """Messages leave with those of others, not at once."""
         self.peer: Final = peer
         self.port: Final = port
         self.id = 0
@@ -165,9 +163,7 @@ class Connection(Source[memoryview]):
         if self.unsent >= UNSENT_MAX:
             return -errno.EAGAIN
         self.unsent += 1
-        code = self.hand_over(
-            self.dispatcher.app, NDP, _SEND, 0, 0, 0, self.id, 0, deadline, raw, size
-        )
+        code = _send(self.dispatcher.app, self.id, deadline, raw, size, self.sends_later)
         if code < 0:
             self.unsent -= 1
         return code

@@ -20,23 +20,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ndpstack import _core
 from ndpstack._event import (
     ACCEPTED,
-    BYTES,
-    COOKIE,
     EVENT_BYTES,
     FAILED,
-    FIELDS_IN,
     HOMA,
-    ID,
-    KIND,
-    MAKE,
+    HOMA_IN,
     NDP,
-    OF_HOMA,
     OPENED,
-    PAYLOAD,
-    PEER,
-    PORT,
+    REQUEST,
     RESPONSE,
     Event,
+    event_at,
 )
 from ndpstack._waitable import Never, Release, Waitable
 from ndpstack.errors import make_error
@@ -455,17 +448,18 @@ class Dispatcher:
                 self.fail(-count, f"stack {self.name}")
             return
         by_call, by_port = self.by_call, self.by_port
-        for fields in FIELDS_IN(self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]):
-            again, self._began = self._began, True
-            kind = fields[KIND]
-            if kind in OF_HOMA:
-                of = by_call.get(fields[COOKIE]) if kind == RESPONSE else by_port.get(fields[PORT])
+        batch = self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]
+        for kind, peer, port, size, identity, key, payload in HOMA_IN(batch):
+            answers = kind == RESPONSE
+            if answers or kind == REQUEST:
+                of = by_call.get(key) if answers else by_port.get(port)
                 if of is not None:
-                    of.on_message(fields[PEER], fields[ID], fields[BYTES], fields[PAYLOAD])
+                    of.on_message(peer, identity, size, payload)
                 else:
                     self.drop_current()
             else:
-                self._give_event(MAKE(fields), again)
+                again, self._began = self._began, True
+                self._give_event(event_at(self._view, self._at), again)
             # No call stands between these, so no interrupt can.
             self._began = self.owned = False
             self._at += 1

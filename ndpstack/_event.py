@@ -24,9 +24,6 @@ CLOSED: Final = lib.ND_EVENT_CLOSED
 OPENED: Final = lib.ND_EVENT_OPENED
 """Looked up once: an attribute of `lib` takes as long as a function call."""
 
-OF_HOMA: Final = frozenset({REQUEST, RESPONSE})
-"""Kinds of events that bring a message of Homa's."""
-
 _EVENT: Final = struct.Struct("<BxxxiIHBxIIQQQQ")
 
 EVENT_BYTES: Final = _EVENT.size
@@ -48,17 +45,15 @@ class Event(NamedTuple):
     payload: int
 
 
-FIELDS_IN: Final = _EVENT.iter_unpack
-"""The fields of each event of an array of struct nd_event."""
+def event_at(events: memoryview, index: int) -> Event:
+    """One event of an array of struct nd_event."""
+    return _MAKE(_EVENT.unpack_from(events, index * EVENT_BYTES))
 
-MAKE: Final = partial(tuple.__new__, Event)
+
+_MAKE: Final = partial(tuple.__new__, Event)
 """Event._make() without a look at the length, which the format guarantees."""
 
-KIND: Final = 0
-PEER: Final = 2
-PORT: Final = 3
-BYTES: Final = 5
-ID: Final = 7
-COOKIE: Final = 9
-PAYLOAD: Final = 10
-"""Places of fields, where making an Event of them would take longer than what is done with it."""
+HOMA_IN: Final = struct.Struct("<B7xIH2xI4xQ8xQQ").iter_unpack
+"""What a message of Homa's is handed out by, of each event of an array of struct nd_event: kind,
+peer, port, bytes, id, cookie and payload. Making an Event takes longer than what is done with it.
+"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from ndpstack import _core
@@ -13,7 +14,6 @@ from ndpstack._lease import view_of
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
-    NEVER,
     PRIORITY_MAX,
     UNSET,
     Address,
@@ -30,15 +30,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher, Message
+    from ndpstack._dispatch import Dispatcher
     from ndpstack._stack import Stack
-
-    Command = tuple[_core.nd_app, int, int, int, int, int, int, int, int, Message, int]
-    """What nd_app_send() takes."""
 
 lib, ffi = _core.lib, _core.ffi
 
-_REQUEST: Final = lib.ND_COMMAND_REQUEST
+_ask: Final = lib.nd_app_ask
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
 SERVER_PORT_MAX: Final = 0x7FFF
 """Ports above are those of clients."""
@@ -268,26 +266,43 @@ class HomaSocket(Socket):
         self._begin(call, address, data, until, priority)
         return call
 
-    def prepare(
-        self, call: Call, address: Address, data: Buffer, until: float | None, priority: int
-    ) -> Command:
-        """What begins a call, and is to be sent or forgotten."""
+    def begin(
+        self,
+        call: Call,
+        address: Address,
+        data: Buffer,
+        until: float | None,
+        priority: int,
+        later: bool,
+    ) -> int:
+        """Sends a request if there is room: its buffer, or a negative error number.
+
+        Where it is not sent in the end the call is to be forgotten.
+
+        Args:
+            call: What gets the reply.
+            address: Host and port.
+            data: What is sent.
+            until: When to give up, or None.
+            priority: Of the request, on this host.
+            later: It leaves with those of others, not at once.
+        """
         dispatcher = self.dispatcher
         peer, port = address
         if type(peer) is not Peer or not 0 < port <= PORT_MAX:
             peer, port = self.peer_of(address, until)
         raw, size = as_message(data, self.stack.message_bytes_max)
-        if not 0 <= priority <= PRIORITY_MAX:
+        if priority:
             check_priority(priority)
         call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
-        deadline = NEVER if until is None else int(until * 1e9) or 1  # deadline_ns(), inline.
-        dispatcher.give_call_key(call)
+        if not call.key:
+            dispatcher.give_call_key(call)
         # Not before: now whoever closes it sees the call.
         if self._closed or dispatcher.ended is not None:
             self.check_open()
-        return (
-            dispatcher.app, HOMA, _REQUEST, priority, peer.handle, port, 0, call.key, deadline, raw,
-            size,
+        return _ask(
+            dispatcher.app, priority, peer.handle, port, call.key,
+            inf if until is None else until, raw, size, later,
         )  # fmt: skip
 
     def _begin(
@@ -295,8 +310,8 @@ class HomaSocket(Socket):
     ) -> None:
         """Sends the request, waiting for room."""
         try:
-            command = self.prepare(call, address, data, until, priority)
-            call.buffer = self.submit(lib.nd_app_send, command, until)
+            command = (call, address, data, until, priority, False)
+            call.buffer = self.submit(self.begin, command, until)
         except BaseException:
             call.forget()
             raise

@@ -19,11 +19,12 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ndpstack._homa import Command, HomaSocket
+    from ndpstack._homa import HomaSocket
 
 lib = _core.lib
 
-_REPLY: Final = lib.ND_COMMAND_REPLY
+_reply: Final = lib.nd_app_reply
+"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
 
 class Request(Waitable):
@@ -34,8 +35,6 @@ class Request(Waitable):
     """
 
     __slots__ = ("__weakref__", "_peer", "_socket", "data", "done", "failed", "id")
-
-    _hand_over = lib.nd_app_send
 
     def __init__(self, socket: HomaSocket, peer: int, identity: int, data: memoryview) -> None:
         self.done = True
@@ -68,24 +67,25 @@ class Request(Waitable):
     def is_ready(self) -> bool:
         return self.failed != 0
 
-    def prepare(self, data: Buffer) -> Command:
-        """Checks that a reply can be sent; returns it as try_reply() takes it."""
-        socket = self._socket
+    def try_reply(self, data: Buffer, later: bool) -> int:
+        """Sends the reply if there is room; a negative error number if not.
+
+        Args:
+            data: Any contiguous buffer.
+            later: It leaves with those of others, not at once.
+        """
+        socket, identity = self._socket, self.id
         dispatcher = socket.dispatcher
         if socket._closed or dispatcher.ended is not None:
             socket.check_open()
         if self.done:
-            raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
+            raise make_error(errno.EBADF, "there was a reply before", rpc=identity)
         raw, size = as_message(data, socket.stack.message_bytes_max)
-        return dispatcher.app, HOMA, _REPLY, 0, 0, 0, self.id, 0, 0, raw, size
-
-    def try_reply(self, command: Command) -> int:
-        """Sends the reply if there is room; a negative error number if not."""
         if self.failed:
             self.done = True
             return 0
-        by_rpc, identity = self._socket.dispatcher.by_rpc, self.id
-        code = self._hand_over(*command)
+        by_rpc = dispatcher.by_rpc
+        code = _reply(dispatcher.app, identity, raw, size, later)
         # No call stands between these, so no interrupt can.
         self.done = code >= 0
         if code >= 0 and identity in by_rpc:
@@ -157,10 +157,9 @@ class Rpc(Request):
             MessageTooLong: The text names the limit.
             Timeout: There was no room in time; reply again or cancel.
         """
-        command = self.prepare(data)
-        if self.try_reply(command) < 0:
+        if self.try_reply(data, False) < 0:
             socket = self._socket
-            socket.submit(self.try_reply, (command,), socket.until(timeout))
+            socket.submit(self.try_reply, (data, False), socket.until(timeout))
 
 
 class Service(Source[R]):

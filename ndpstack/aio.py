@@ -33,9 +33,6 @@ lib = _core.lib
 
 T = TypeVar("T")
 
-_send_later = lib.nd_app_send_later
-"""Looked up once: an attribute of `lib` takes as long as a function call."""
-
 
 class _AsyncSocket:
     """What both kinds of sockets have in common."""
@@ -127,7 +124,6 @@ class Rpc(_served.Request):
 
     __slots__ = ()
 
-    _hand_over = _send_later
     _socket: _LoopSocket
 
     async def reply(self, data: Buffer) -> None:
@@ -140,8 +136,7 @@ class Rpc(_served.Request):
             Closed: There was a reply before, or the socket is closed.
             MessageTooLong: The text names the limit.
         """
-        command = self.prepare(data)
-        while (code := self.try_reply(command)) < 0:
+        while (code := self.try_reply(data, True)) < 0:
             await _make_room(self._socket, code)
         self._socket.driver.answer()
 
@@ -225,8 +220,7 @@ class HomaSocket(_AsyncSocket):
         call = _Call(socket.dispatcher)
         call.driver, call.future = driver, driver.new_future()
         try:
-            command = socket.prepare(call, address, data, until, priority)
-            while (code := _send_later(*command)) < 0:
+            while (code := socket.begin(call, address, data, until, priority, True)) < 0:
                 await self._make_room(code)
             call.buffer = code
         except BaseException:
@@ -324,7 +318,7 @@ class NdpSocket(_AsyncSocket):
         made = cls.__new__(cls)
         made._socket = socket
         _AsyncSocket.__init__(made, socket)
-        socket.connection.hand_over = _send_later
+        socket.connection.sends_later = True
         return made
 
     async def connect(
@@ -355,7 +349,7 @@ class NdpSocket(_AsyncSocket):
         except BaseException:
             opening.give_up()
             raise
-        connection.hand_over = _send_later
+        connection.sends_later = True
         self._socket.finish_connect(connection, opening)
 
     async def send(self, data: Buffer, *, deadline: float | None = None) -> None:
