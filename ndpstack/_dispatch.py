@@ -460,8 +460,9 @@ class Dispatcher:
             else:
                 again, self._began = self._began, True
                 self._give_event(event_at(self._view, self._at), again)
+                self._began = False
             # No call stands between these, so no interrupt can.
-            self._began = self.owned = False
+            self.owned = False
             self._at += 1
         self._at = 0
         self.batches = (self.batches + 1) & BATCHES_MASK

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._event import HOMA, Event
-from ndpstack._lease import view_of
+from ndpstack._lease import COPY_BYTES, Lease, copy_of, lend
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
@@ -155,7 +155,8 @@ class Call(Waitable):
         self._id = event.id
         if self._failure is None:
             self._failure = (-event.error, describe_failure(event))
-        self._done()
+        self._dispatcher.by_call.pop(self.key, None)
+        self.wake()
 
     def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
         """From the dispatcher: the reply."""
@@ -164,15 +165,16 @@ class Call(Waitable):
         if self._failure is not None:
             dispatcher.drop_current()
         elif not dispatcher.owned:
-            view, loan = view_of(dispatcher, HOMA, identity, 0, size, payload)
+            loan: Lease | None = None
+            if size <= COPY_BYTES:
+                view = copy_of(dispatcher, size, payload)
+            else:
+                view, loan = lend(dispatcher, HOMA, identity, 0, size, payload)
             # No call stands between these, so no interrupt can.
             self.view, dispatcher.owned = view, True
             if loan is not None:
                 loan.held = True
-        self._done()
-
-    def _done(self) -> None:
-        self._dispatcher.by_call.pop(self.key, None)
+        dispatcher.by_call.pop(self.key, None)
         self.wake()
 
     def on_end(self) -> None:

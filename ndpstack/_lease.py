@@ -39,13 +39,19 @@ class Lease:
             lib.nd_app_release(self._app, *self._message)
 
 
-def view_of(
+def copy_of(dispatcher: Dispatcher, size: int, payload: int) -> memoryview:
+    """A copy of a received message of up to COPY_BYTES that lies at this address, writable."""
+    at = payload - dispatcher.memory_at
+    return memoryview(bytearray(dispatcher.memory[at : at + size]))
+
+
+def lend(
     dispatcher: Dispatcher, protocol: int, identity: int, message: int, size: int, payload: int
-) -> tuple[memoryview, Lease | None]:
+) -> tuple[memoryview, Lease]:
     """The bytes of a received message, writable, valid as long as anything refers to them.
 
-    A longer message stays in the stack's memory and counts against the credit of this application
-    until the view, and all that was made from it, is gone: `with view:` ends it early.
+    They stay in the stack's memory and count against the credit of this application until the
+    view, and all that was made from it, is gone: `with view:` ends it early.
 
     Args:
         dispatcher: The stack's.
@@ -56,12 +62,8 @@ def view_of(
         payload: Their address.
 
     Returns:
-        The view, and the lease to hold once it belongs to an owner; None: it is a copy. Homa's
-        messages are then given back with their batch, NDP's are to be.
+        The view, and the lease to hold once it belongs to an owner.
     """
-    if size <= COPY_BYTES:
-        at = payload - dispatcher.memory_at
-        return memoryview(bytearray(dispatcher.memory[at : at + size] if size else b"")), None
     loan = Lease(dispatcher.app, protocol, identity, message)
     address = ffi.cast("uint8_t *", payload)
     return memoryview(ffi.buffer(ffi.gc(address, loan), size)), loan
@@ -76,12 +78,15 @@ def lease(dispatcher: Dispatcher, event: Event, owner: Owner) -> memoryview:
         owner: It has either the event or the view; an interrupt finds it with one of them.
     """
     protocol, identity, message = event.protocol, event.id, event.message
-    view, loan = view_of(dispatcher, protocol, identity, message, event.bytes, event.payload)
-    # No call stands between these, so no interrupt can.
-    owner.unread, owner.view = None, view
-    if loan is None:
+    if event.bytes <= COPY_BYTES:
+        view = copy_of(dispatcher, event.bytes, event.payload)
+        # No call stands between these, so no interrupt can.
+        owner.unread, owner.view = None, view
         lib.nd_app_release_later(dispatcher.app, protocol, identity, message)
     else:
+        view, loan = lend(dispatcher, protocol, identity, message, event.bytes, event.payload)
+        # Nor between these.
+        owner.unread, owner.view = None, view
         loan.held = True
     return view
 

@@ -110,8 +110,10 @@ class LoopDriver:
         if self._single and self._at_once > 0:
             self._at_once -= 1
             self._take(False)
-        else:
-            self.flush_soon()
+            return
+        self._unsent = True  # As flush_soon(), without another call for each message.
+        if self._again is None:
+            self._again = self._loop.call_soon(self._end_turn)
 
     def _on_readable(self) -> None:
         self._poll(True)

@@ -11,7 +11,7 @@ from ndpstack import _core
 from ndpstack._address import Peer
 from ndpstack._dispatch import BATCHES_MASK
 from ndpstack._event import FAILED, HOMA, Event
-from ndpstack._lease import view_of
+from ndpstack._lease import COPY_BYTES, Lease, copy_of, lend
 from ndpstack._socket import UNSET, Source, Timeout, as_message
 from ndpstack._waitable import Waitable
 from ndpstack.errors import make_error
@@ -216,7 +216,11 @@ class Service(Source[R]):
         """From the dispatcher."""
         dispatcher = self._dispatcher
         if not dispatcher.owned:
-            view, loan = view_of(dispatcher, HOMA, identity, 0, size, payload)
+            loan: Lease | None = None
+            if size <= COPY_BYTES:
+                view = copy_of(dispatcher, size, payload)
+            else:
+                view, loan = lend(dispatcher, HOMA, identity, 0, size, payload)
             rpc = self._make(self._socket, peer, identity, view)
             reference = ref(rpc)
             # No call stands between these, so no interrupt can.
@@ -225,7 +229,8 @@ class Service(Source[R]):
             dispatcher.owned = True
             if loan is not None:
                 loan.held = True
-        self.wake()
+        if self.waiters or self._bell is not None:
+            self.wake()
 
     def on_end(self) -> None:
         """From the dispatcher: the stack has ended."""

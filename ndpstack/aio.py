@@ -17,6 +17,7 @@ from ndpstack._address import Peer, pack
 from ndpstack._ask import Question
 from ndpstack._dispatch import ROOM_RETRY_S, patience_s
 from ndpstack._loop import driver_of
+from ndpstack._socket import until_of
 from ndpstack.errors import Closed
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from ndpstack._dispatch import Dispatcher
     from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
@@ -150,13 +152,19 @@ class _LoopSocket(_homa.HomaSocket):
 class _Call(_homa.Call):
     """A request that leaves together with others, and one task waits for."""
 
-    __slots__ = ("driver", "future")
+    __slots__ = ("_driver", "future")
 
-    driver: LoopDriver
-    future: asyncio.Future[None]
+    def __init__(  # All by itself: another call for each request is to be saved.
+        self, dispatcher: Dispatcher, driver: LoopDriver
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._id = self.key = self.buffer = 0
+        self.view = self._failure = None
+        self._driver = driver
+        self.future = driver.new_future()
 
     def wake(self) -> None:
-        self.driver.complete(self.future)
+        self._driver.complete(self.future)
 
 
 class HomaSocket(_AsyncSocket):
@@ -214,11 +222,10 @@ class HomaSocket(_AsyncSocket):
             NdpError: Timeout, Refused, Reset, Cancelled, MessageTooLong and others.
         """
         socket, driver = self._socket, self._driver
-        until = None if timeout is None else socket.until(timeout)
+        until = None if timeout is None else until_of(timeout)
         if not isinstance(address[0], Peer):
             address = await self._resolve(address[0], until), address[1]
-        call = _Call(socket.dispatcher)
-        call.driver, call.future = driver, driver.new_future()
+        call = _Call(socket.dispatcher, driver)
         try:
             while (code := socket.begin(call, address, data, until, priority, True)) < 0:
                 await self._make_room(code)

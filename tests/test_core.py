@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cffi import FFI, model
 
-from ndpstack import _connection, _core, _event, _homa
-from ndpstack._event import EVENT_BYTES, FIELDS_IN, MAKE, Event
+from ndpstack import _connection, _core, _homa
+from ndpstack._event import EVENT_BYTES, HOMA_IN, Event, event_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,18 +109,19 @@ def test_the_compiler_accepts_every_declaration_beside_the_headers(tmp_path: Pat
 
 
 def test_events_are_decoded_as_they_are_laid_out() -> None:
-    raw = _core.ffi.new("struct nd_event[]", 1)
+    raw = _core.ffi.new("struct nd_event[]", 2)
     view = memoryview(_core.ffi.buffer(raw))
-    assert len(view) == EVENT_BYTES
+    assert len(view) == 2 * EVENT_BYTES
     fields = dict(_core.ffi.typeof("struct nd_event").fields)
     for number, name in enumerate(Event._fields, 1):
-        offset = fields[name].offset
+        offset = EVENT_BYTES + fields[name].offset
         view[offset : offset + 1] = bytes([number])
-    event, *others = map(MAKE, FIELDS_IN(view))
-    assert not others
+    event = event_at(view, 1)
     assert event == Event(*range(1, len(Event._fields) + 1))
-    for name in ("kind", "peer", "port", "bytes", "id", "cookie", "payload"):
-        assert event[getattr(_event, name.upper())] == getattr(event, name)
+    nothing, of_homa = HOMA_IN(view)
+    assert set(nothing) == {0}
+    names = ("kind", "peer", "port", "bytes", "id", "cookie", "payload")
+    assert of_homa == tuple(getattr(event, name) for name in names)
 
 
 @pytest.mark.parametrize(

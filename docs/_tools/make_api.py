@@ -56,12 +56,12 @@ INTERNAL: dict[str, frozenset[str]] = {
         "until", "wait_for", "next_of", "poll_descriptor", "peer_of", "submit", "make_room",
         "check_room", "check_open", "late", "where",
     }),
-    "ndpstack._homa.HomaSocket": frozenset({"prepare", "serve", "service", "bound"}),
+    "ndpstack._homa.HomaSocket": frozenset({"begin", "serve", "service", "bound"}),
     "ndpstack._homa.Call": frozenset({
         "key", "buffer", "owner", "outcome", "end", "forget", "on_event", "on_message", "on_end",
     }),
     "ndpstack._served.Request": frozenset({
-        "done", "is_ready", "prepare", "try_reply", "on_event", "on_end",
+        "done", "is_ready", "try_reply", "on_event", "on_end",
     }),
     "ndpstack._ndp.NdpSocket": frozenset({
         "listener", "accepted", "prepare_connect", "finish_connect", "connection", "prepare_send",

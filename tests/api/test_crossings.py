@@ -22,13 +22,13 @@ Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 Address = tuple[str | ndpstack.Peer, int]
 
 REQUEST_CALLS_MAX = 11
-SERVED_CALLS_MAX = 18
+SERVED_CALLS_MAX = 17
 MESSAGE_CALLS_MAX = 19
 """Calls of Python and C functions for one request at either end, or for an NDP message sent and
 one received: they only ever get fewer."""
 
-AWAITED_CALLS_MAX = 33
-SERVED_AWAITED_CALLS_MAX = 20
+AWAITED_CALLS_MAX = 32
+SERVED_AWAITED_CALLS_MAX = 11
 """The same, awaited, in the thread of uvloop, which is not counted itself."""
 
 SLEEPS_MAX = 0.5
