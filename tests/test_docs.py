@@ -59,3 +59,6 @@ def test_the_reference_has_every_command(tmp_path: Path) -> None:
     write_pages(tmp_path)
     text = (tmp_path / "commands.md").read_text()
     assert all(f"## ndpstack {name}\n" in text for name in COMMANDS)
+    verbs = ["host run", "host status", "lab up", "lab exec", "bench latency", "bench incast"]
+    assert all(f"### ndpstack {verb}\n" in text for verb in verbs)
+    assert "--record-bytes" in text

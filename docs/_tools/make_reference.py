@@ -23,6 +23,7 @@ from ndpstack.toml import dashed
 from ndpstack.toml.structs import CHOICES, struct_fields
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,13 +281,18 @@ def commands_page() -> str:
     """reference/commands.md."""
     parts = ["# Commands\n", f"```text\n{build_parser(None).format_help().rstrip()}\n```\n"]
     for name in COMMANDS:
-        parser = build_parser(name)
-        choices = next(
-            action.choices for action in parser._actions if isinstance(action.choices, dict)
-        )
-        text = choices[name].format_help().rstrip()
-        parts.append(f"## ndpstack {name}\n\n```text\n{text}\n```\n")
+        parser = _verbs(build_parser(name))[name]
+        parts.append(f"## ndpstack {name}\n\n```text\n{parser.format_help().rstrip()}\n```\n")
+        for verb, sub in _verbs(parser).items():
+            text = sub.format_help().rstrip()
+            parts.append(f"### ndpstack {name} {verb}\n\n```text\n{text}\n```\n")
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _verbs(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """The parsers below a parser, by name."""
+    choices = (action.choices for action in parser._actions)
+    return next((found for found in choices if isinstance(found, dict)), {})
 
 
 def write_pages(folder: Path) -> None:
