@@ -13,6 +13,7 @@ from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.cli._completion import INSTALL, SHELLS, completion_script
 from ndpstack.control import Client, ControlError, UnreachableError
+from ndpstack.toml import suggest
 from switchd.switchctl import _output
 from switchd.switchctl._batch import commands_of
 from switchd.switchctl._capture import capture
@@ -35,6 +36,9 @@ EXIT_CODES = {
 
 NOT_IN_BATCH = ("batch", "completion", "doctor", "top")
 """Commands that want a terminal, or no daemon."""
+
+NO_FAULTS = {"loss": "0%", "corrupt": "0%", "duplicate": "0%", "reorder": "0%", "delay": "0us"}
+"""Each fault, as it does nothing."""
 
 VIEWS = {
     "status": "the daemon in a few lines",
@@ -274,7 +278,13 @@ def _fault(client: Client, arguments: argparse.Namespace) -> None:
     )
     if any(not equals for _, equals, _ in pairs):
         raise UserError("faults are written like loss=1% delay=5us, or off")
-    table = ", ".join(f"{key} = {json.dumps(value)}" for key, _, value in pairs)
+    ports = {f"{row['switch']}/{row['port']}" for row in _output.rows_of(client.call("show.ports"))}
+    if arguments.port not in ports:  # A setting would make one, of an interface of that name.
+        hint = suggest(arguments.port, sorted(ports), "there are") if ports else "there are none"
+        raise UserError(f"{arguments.port!r} is no port; {hint}")
+    # Tables of files and of run time are merged: what the file injects ends where it is set anew.
+    faults = NO_FAULTS | {key: value for key, _, value in pairs}
+    table = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in faults.items())
     items = [f"switch.{switch}.port.{port}.faults={{ {table} }}"]
     _print(arguments, "changes", client.call("set", items=items))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shlex
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from switchd.config import Faults
 from switchd.switchctl import EXIT_CODES, build_parser, main
-from switchd.switchctl._main import VIEWS, expand
+from switchd.switchctl._main import NO_FAULTS, VIEWS, expand
 from switchd.switchctl._output import FORMATS
 from switchd.switchctl._top import sample, screen
 
@@ -138,6 +140,30 @@ def test_faults_come_and_go(tool: Tool, daemon: RunningDaemon) -> None:
     assert daemon.plane.switches["tor0"].ports["h1"].plan.faults.loss == 0
     assert "like tor0/h1" in tool("fault", "h1", "off", code=2)
     assert "like loss=1%" in tool("fault", "tor0/h1", "loss", code=2)
+
+
+def test_faults_are_those_that_are_given_whatever_the_file_says(
+    tool: Tool, daemon: RunningDaemon
+) -> None:
+    text = daemon.path.read_text()
+    added = 'profile = "homa"\nfaults = { loss = "1%", reorder_max = "7us" }'
+    daemon.path.write_text(text.replace('profile = "homa"', added))
+    tool("reload")
+    tool("fault", "tor0/h2", "delay=5us", "reorder_max=9us")
+    faults = daemon.plane.switches["tor0"].ports["h2"].plan.faults
+    assert (faults.loss, faults.delay_ns, faults.reorder_ns_max) == (0, 5000, 9000)
+    tool("fault", "tor0/h2", "off")
+    faults = daemon.plane.switches["tor0"].ports["h2"].plan.faults
+    assert (faults.loss, faults.delay_ns) == (0, 0)
+    assert {*NO_FAULTS, "reorder_max"} == {field.name for field in dataclasses.fields(Faults)}
+
+
+@pytest.mark.parametrize("port", ["tor0/h3", "tor1/h1"])
+def test_a_fault_makes_no_port(tool: Tool, daemon: RunningDaemon, port: str) -> None:
+    """A setting for a port that is not there takes the interface of its name."""
+    assert "is no port; " in tool("fault", port, "off", code=2)
+    assert [*daemon.plane.switches] == ["tor0"]
+    assert [*daemon.plane.switches["tor0"].ports] == ["h1", "h2"]
 
 
 def test_mirrors_come_and_go(tool: Tool, daemon: RunningDaemon, tmp_path: Path) -> None:
