@@ -60,6 +60,7 @@ class Daemon:
         self._tasks: set[asyncio.Task[None]] = set()
         self._namespaces: set[str] = set()
         self._events: dict[SwitchHandle, int] = {}
+        self._logs: tuple[str, str] | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -155,7 +156,10 @@ class Daemon:
     def _configured(self) -> None:
         """Another configuration is in force."""
         config = self.controller.config
-        configure_logs(config.daemon)
+        logs = config.daemon.log, config.daemon.log_format
+        if logs != self._logs:  # Else a level that an operator chose would go with any change.
+            configure_logs(config.daemon)
+            self._logs = logs
         self._namespaces = namespaces(config)
         self.mirrors.configure()
         self.hosts.refresh()

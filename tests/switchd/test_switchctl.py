@@ -358,6 +358,15 @@ def test_levels_and_clearing(tool: Tool) -> None:
     tool("log", "switchd.control", "info")
 
 
+def test_a_level_outlives_changes_of_other_things(tool: Tool) -> None:
+    tool("log", "error")
+    tool("set", "switch.tor0.port.h1.rate=5Gbit")
+    tool("reload")
+    assert document(tool, "show", "log")[0] == {"logger": "switchd", "level": "error"}
+    tool("set", "daemon.log=warning")
+    assert document(tool, "show", "log")[0] == {"logger": "switchd", "level": "warning"}
+
+
 def test_every_command_has_help() -> None:
     for action in build_parser()._actions:
         if isinstance(action.choices, dict):
