@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RECEIVE_BYTES = 65536
 
+PORT_MAX = 0xFFFF
+
 REPLY_BYTES_MAX = 64 * 2**20
 """Longest reply that is read: a forwarding database of a million addresses."""
 
@@ -57,7 +59,7 @@ def connect(address: str, timeout_seconds: float) -> socket.socket:
         host, _, port = address.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        if not port.isdecimal():
+        if not port.isdecimal() or int(port) > PORT_MAX:
             raise UnreachableError(f"{address}: neither a path nor ADDRESS:PORT")
         sock = socket.socket(family, socket.SOCK_STREAM)
         target = (host, int(port))

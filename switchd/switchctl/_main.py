@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ndpstack import __version__
 from ndpstack._errors import UserError
 from ndpstack.cli._completion import INSTALL, SHELLS, completion_script
+from ndpstack.cli._numbers import pause, seconds
 from ndpstack.control import Client, ControlError, UnreachableError
 from ndpstack.toml import suggest
 from switchd.switchctl import _output
@@ -89,10 +90,14 @@ def build_parser() -> argparse.ArgumentParser:
         "-o", "--output", choices=_output.FORMATS, default="table", help="form of what is printed"
     )
     parser.add_argument(
-        "--watch", type=float, metavar="SECONDS", help="show again and again, for `show`"
+        "--watch", type=seconds, metavar="SECONDS", help="show again and again, for `show`"
     )
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="longest wait for an answer"
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
+        help="longest wait for an answer",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_show(commands)
@@ -161,12 +166,12 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     record.add_argument("-w", "--write", required=True, metavar="FILE", help="- for stdout")
     record.add_argument("--direction", choices=("rx", "tx", "both"), default="both")
     record.add_argument("--snaplen", type=int, default=256, help="bytes of each frame (256)")
-    record.add_argument("--seconds", type=float, help="end after this time")
+    record.add_argument("--seconds", type=seconds, help="end after this time")
     log = _add(commands, "log", "Change what is logged, until the daemon ends", _log)
     log.add_argument("logger", nargs="?", default="switchd", help="switchd.control, for example")
     log.add_argument("level", choices=("debug", "info", "warning", "error"))
     events = _add(commands, "events", "Follow what happens to links, ports, routes", follow)
-    events.add_argument("--seconds", type=float, help="end after this time")
+    events.add_argument("--seconds", type=pause, help="end after this time")
     batch = _add(commands, "batch", "Run the commands of a file, one a line", _batch)
     batch.add_argument("file", metavar="FILE", help="- for stdin; # begins a comment")
     batch.add_argument(
@@ -174,7 +179,7 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     _add(commands, "doctor", "Say what keeps the switch from running well, and the mend", _doctor)
     live = _add(commands, "top", "Watch rates of all ports", _top)
-    live.add_argument("--seconds", type=float, default=1.0, help="between two looks (1)")
+    live.add_argument("--seconds", type=seconds, default=1.0, help="between two looks (1)")
     shells = commands.add_parser(
         "completion",
         help="Print a completion script",

@@ -259,6 +259,29 @@ def test_exit_codes(tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([]) == 2
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("--watch", "-1", "show", "status"),
+        ("--watch", "0", "show", "status"),
+        ("--timeout", "nan", "show", "status"),
+        ("top", "--seconds", "-1"),
+        ("capture", "tor0", "-w", "none.pcapng", "--seconds", "0"),
+        ("events", "--seconds", "-1"),
+    ],
+)
+def test_times_that_are_none_are_named(argv: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(argv)
+    assert caught.value.code == 2
+
+
+def test_an_address_without_a_port_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for address in ("127.0.0.1", "127.0.0.1:65536"):
+        assert main(["--socket", address, "show", "status"]) == 3
+        assert "neither a path nor ADDRESS:PORT" in capsys.readouterr().err
+
+
 def test_rows_of_one_port(tool: Tool) -> None:
     for name in ("h1", "tor0/h1"):
         assert [row["port"] for row in document(tool, "show", "port", name)] == ["h1"]
