@@ -35,6 +35,7 @@ def check(config: Config, problems: Problems) -> None:
     for name, switch in config.switch.items():
         _Switch(config, switch, ("switch", name), problems).check()
     _check_devices(config, problems)
+    _check_mirrors(config, problems)
     _check_fabric(config, problems)
     _check_endpoints(config, problems)
 
@@ -151,6 +152,17 @@ def _check_devices(config: Config, problems: Problems) -> None:
             if device in seen and kind != "memory":
                 problems.add(keys, f"{device[2]!r} is the device of {seen[device]}, too")
             seen[device] = f"{switch_name}/{name}"
+
+
+def _check_mirrors(config: Config, problems: Problems) -> None:
+    seen: dict[str, str] = {}
+    for switch_name, switch in config.switch.items():
+        for name, mirror in switch.mirror.items():
+            if mirror.file in seen:
+                keys = ("switch", switch_name, "mirror", name, "file")
+                text = f"{mirror.file!r} is the file of {seen[mirror.file]}, too"
+                problems.add(keys, text)
+            seen[mirror.file] = f"{switch_name}/{name}"
 
 
 def _check_fabric(config: Config, problems: Problems) -> None:

@@ -164,6 +164,11 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[priorities]\ncutoffs=['2KB','1KB']", "ascending sizes"),
         ("[priorities]\nlevels=3", "8, 4, 2 or 1"),
         ("[switch.a.mirror.m]\nsource=[]\nfile='../x'", "without a folder"),
+        (
+            "[switch.a.port.p]\n[switch.a.mirror]\nm={source=['p'], file='f'}\n"
+            "[switch.b.port.q]\n[switch.b.mirror]\nn={source=['q'], file='f'}",
+            "switch.b.mirror.n.file: 'f' is the file of a/m, too",
+        ),
         ("[daemon]\nmetrics='localhost'", "write it like"),
         ("[daemon]\nlog='loud'", "there are: debug"),
         ("[switch.a]\nport.p={}\ngroup.g.ports=['p','p']", "a port is in it twice"),
