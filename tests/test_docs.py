@@ -53,6 +53,9 @@ def test_the_reference_has_every_key_with_its_meaning(tmp_path: Path) -> None:
     for protocol in PROTOCOLS.values():
         for name in struct_fields(protocol.struct):
             assert re.search(rf"^\| `{name.replace('_', '-')}` \| [^|]+ \| \S", text, re.M), name
+    assert "| `score.nack-percent` | number | outlier:" in text
+    assert "| `source`, `random`, `round-robin`, `flow` |" in text
+    assert not re.search(r"\| enum nd_\w+ \|", text)
 
 
 def test_the_reference_has_every_command(tmp_path: Path) -> None:

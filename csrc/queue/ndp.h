@@ -37,7 +37,7 @@ struct nd_ndp_queue_config {
 	bool return_to_sender;   /* a trimmed header that does not fit goes back; else dropped */
 	bool last_hop;           /* headers cut here say so: the port leads to a host */
 	bool empty_to_headers;   /* NDP packets without payload wait with the headers (p4) */
-	uint8_t victim;          /* enum nd_ndp_victim */
+	uint8_t victim;          /* which packet is cut: enum nd_ndp_victim */
 	struct nd_shared *shared; /* buffer both queues take their bytes from, or NULL */
 };
 

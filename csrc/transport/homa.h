@@ -48,7 +48,7 @@ struct nd_homa_config {
 	bool own_cutoffs_first;     /* before a peer's first CUTOFFS: assume it has ours */
 	uint8_t first_priority;     /* ... else this one; HomaModule: 6 */
 	uint8_t levels;             /* 8, 4, 2 or 1: adjacent levels are collapsed */
-	uint8_t cutoff_mode;        /* enum nd_homa_cutoff_mode */
+	uint8_t cutoff_mode;        /* who sets cutoffs and levels: enum nd_homa_cutoff_mode */
 	uint8_t unscheduled_levels; /* FIXED: highest levels for unscheduled packets, 1..7 */
 	uint8_t scheduled_levels;   /* lowest levels for granted packets, 0 = all the others */
 	uint8_t overcommit;         /* messages granted at once, 0 = number of scheduled levels */

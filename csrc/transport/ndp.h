@@ -30,12 +30,12 @@ struct nd_ndp_config {
 	uint32_t futile_max;        /* arrivals that cannot be kept (trimmed, no memory) beyond those
 				     * that can, after which they earn a connection no pulls: what it
 				     * pulls goes down to what gets through */
-	nd_ns rto_min_ns;
+	nd_ns rto_min_ns;           /* shortest time-out of a packet without an answer */
 	nd_ns repull_ns;            /* a pull brought nothing: it is repeated; doubles */
 	nd_ns congested_ns;         /* own link busy for so long: DATA says FLAG_CONGESTED */
 	bool ack_carries_pull;      /* a pull that is due at once rides on the ACK (R-NTP-15) */
 	bool nack_carries_pull;     /* ... and on the NACK: retransmit now (R-NTP-16) */
-	struct nd_paths_config score;
+	struct nd_paths_config score; /* which paths stand out and are set aside */
 
 	/* The link. */
 	uint64_t link_bps;       /* of the receiving link; spaces the pulls */
@@ -44,7 +44,7 @@ struct nd_ndp_config {
 
 	/* Loss and return to sender. */
 	nd_ns rto_initial_ns;        /* before a round trip to the peer has been measured */
-	nd_ns rto_max_ns;
+	nd_ns rto_max_ns;            /* longest time-out, doubled or not */
 	nd_ns solicit_ns;            /* packets wait for a pull that does not come: ask for it */
 	nd_ns give_up_ns;            /* no sign of the peer while waiting for it: it is gone */
 	uint32_t bounce_history;     /* feedbacks that R-RTS-02 looks at, 1..32 */
@@ -65,7 +65,7 @@ struct nd_ndp_config {
 	uint32_t message_bytes_max;       /* longest message sent or accepted */
 	uint32_t connections_max;         /* connected, accepted and reserved by listeners */
 	uint32_t time_wait_max;           /* further ones that have ended but are remembered */
-	uint32_t listeners_max;
+	uint32_t listeners_max;           /* ports listened on */
 	uint32_t listen_backlog;          /* connections a listener reserves by default */
 	uint32_t peers_max;               /* remembered; idle ones make room */
 	uint32_t sending_max;             /* connections with packets on the wire */

@@ -42,9 +42,16 @@ lists: `--set topology.k=8 --set traffic.0.size=1MB`.
 | rate | `"10Gbit"` | bit, Kbit, Mbit, Gbit, Tbit, each also with /s |
 | time | `"1.5us"` | ps, ns, us, ms, s, min |
 | share | `"80%"` | %, ppm, or a number from 0 to 1 |
-| frequency | `"2500/s"` | /s, K/s, M/s |
+| frequency | `"2500/s"` | /s, K/s, M/s, /ms, /us |
 | probability | `"1e-6"` | a number, or % |
 | limit | `"8pkt"`, `"72KB"`, `["8pkt", "72KB"]` | packets, bytes, or both |
+"""
+
+WORKLOAD_FORMS = """\
+; or `{ pareto-shape = 1.05, mean = "100KB" }`; or a file, by a path that ends in `.txt`: a line
+`# interpolation: step` (sizes are those of the file) or `linear` (they lie between two of them),
+then a line for each size with its bytes and the probability of at most so many, both ascending,
+the last probability 1.
 """
 
 TYPES: Mapping[str, str] = {
@@ -100,7 +107,7 @@ def type_text(annotation: str) -> str:
     """A field's annotation in the reader's words."""
     literal = re.search(r"Literal\[(.*?)\]", annotation)
     if literal:
-        return literal[1].replace('"', "`")
+        return literal[1].replace('"', "`").replace("'", "`")
     words = [TYPES[word] for word in re.findall(r"\w+", annotation) if word in TYPES]
     if "Endless" in annotation:
         words.append("`endless`")
@@ -217,13 +224,20 @@ def unit_text(name: str, cname: str) -> str:
 
 def settings_table(struct: str) -> Iterator[str]:
     """A table of the fields of a config struct."""
-    comments = header_comments(struct)
     yield "| key | value | |"
     yield "|---|---|---|"
-    for name, ctype in struct_fields(struct).items():
-        comment = comments.get(name, "")
-        yield f"| `{dashed(name)}` | {unit_text(name, ctype.cname)} | {comment} |"
+    yield from settings_rows(struct)
     yield ""
+
+
+def settings_rows(struct: str, above: str = "") -> Iterator[str]:
+    """A row for each field, and for each of a struct within the struct."""
+    comments = header_comments(struct)
+    for name, ctype in struct_fields(struct).items():
+        key = f"{above}{dashed(name)}"
+        yield f"| `{key}` | {unit_text(name, ctype.cname)} | {comments.get(name, '')} |"
+        if ctype.kind == "struct" and ctype.cname != "struct nd_limit":
+            yield from settings_rows(ctype.cname.removeprefix("struct "), f"{key}.")
 
 
 def settings_sections() -> Iterator[str]:
@@ -266,8 +280,7 @@ def scenario_page() -> str:
     lines.append(
         "Distributions of sizes by name: "
         + ", ".join(f"`{name}`" for name in workload_names())
-        + "; or a file of the same form, or "
-        '`{ pareto-shape = 1.05, mean = "100KB" }`.\n'
+        + WORKLOAD_FORMS
     )
     lines.append("## Scenarios that come with ndpstack\n")
     lines.append("| name | |\n|---|---|")

@@ -53,7 +53,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="a TOML file, or the name of one that comes with ndpstack",
     )
-    up.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    up.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="change the scenario, as for `ndpstack run`; repeatable",
+    )  # fmt: skip
     up.add_argument("--name", help="1 to 6 lower-case letters and digits; drawn when left out")
     up.add_argument("--detach", action="store_true", help="return when it is up; it runs on")
     up.add_argument(

@@ -136,10 +136,12 @@ class HullTree(Topology):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph(Topology):
-    """Any graph, from a file of cables; see the reference for its form."""
+    """Any graph, from a file of cables."""
 
     file: Path
-    """The file, relative to the scenario's."""
+    """The file, relative to the scenario's: `hosts 4` and `switches 2` on a line each, then a line
+    for each cable, `host 0 switch 1 10Gbit 500ns`; rate and delay may be left out, # begins a
+    comment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +176,8 @@ class Switch:
     queue: Queue = Queue()
     """Every output port, unless `ports` says otherwise."""
     ports: Mapping[Tier, Queue] = field(default_factory=dict)
-    """Ports of one kind; such a table replaces `queue`, it does not add to it."""
+    """Ports of one kind, by its name: edge-down (to hosts), edge-up, agg-down, agg-up, core-down;
+    such a table replaces `queue`, it does not add to it."""
     shared_buffer: Bytes | None = None
     """Buffer of a switch that its ports share; each has its own when left out."""
     shared_alpha: Annotated[float, Range(0, 64)] = 1.0
