@@ -30,9 +30,9 @@ struct nd_frame_config {
 	uint8_t dscp_control;        /* NDP packets without payload */
 	uint8_t dscp_homa[ND_HOMA_PRIORITIES]; /* by priority; HomaModule: class selectors */
 	uint8_t pcp[8];              /* of a tagged frame, by priority */
-	uint8_t hop_limit;
+	uint8_t hop_limit;           /* of what is sent */
 	uint8_t framing_bytes;       /* that a frame takes on the link beside its own */
-	uint8_t verify;              /* enum nd_frame_verify */
+	uint8_t verify;              /* whose payloads are checked: enum nd_frame_verify */
 	bool homa_in_udp;            /* send Homa inside UDP; both are always received */
 	bool homa_checksum;          /* fill it in */
 };

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args, get_origin
 
 from alerts import ALERTS
-from make_reference import field_docs
+from make_reference import field_docs, settings_table
 
 from ndpstack import toml as units
 from ndpstack.switch import counter_texts
@@ -89,6 +89,13 @@ Names of switches, ports, groups, mirrors and hosts have up to 15 letters, digit
 | limit | `"8pkt"`, `"72KB"`, `["8pkt", "72KB"]` | packets, bytes, or both |
 """
 
+WIRE_TEXT = """\
+## [switch.NAME.wire]
+
+How packets look. Hosts are told `dscp-…` and `pcp`; UDP ports have to be the same everywhere. What
+hosts send and check (`hop-limit`, `verify`, `homa-in-udp`, `homa-checksum`) changes nothing here.
+"""
+
 PROFILE_TEXT = """\
 ## Built-in profiles
 
@@ -147,8 +154,8 @@ def kind_text(kind: object) -> str:
     if kind in WORDS:
         return WORDS[kind]
     if origin is Annotated:
-        limits = args[1]
-        return f"{kind_text(args[0])}, {limits.least} to {limits.most}"
+        least, most = (limit_text(args[0], limit) for limit in (args[1].least, args[1].most))
+        return f"{kind_text(args[0])}, {least} to {most}"
     if origin in (Union, types.UnionType):
         return " or ".join(kind_text(arg) for arg in args if arg is not type(None))
     if origin is Literal:
@@ -158,6 +165,11 @@ def kind_text(kind: object) -> str:
     if dataclasses.is_dataclass(kind):
         return "table"
     return "table" if origin is not None else str(kind)
+
+
+def limit_text(kind: object, limit: float) -> str:
+    """The end of a range, as it would be written."""
+    return f"{limit / 10_000:g}%" if kind is units.PartsPerMillion else str(limit)
 
 
 def default_text(kind: object, item: dataclasses.Field[object]) -> str:
@@ -170,6 +182,8 @@ def default_text(kind: object, item: dataclasses.Field[object]) -> str:
 
 
 def _written(kind: object, value: object) -> str:
+    if kind is Fraction and not value:
+        return "`0`"
     return f"`{inline(written_value(kind, value))}`"
 
 
@@ -191,6 +205,8 @@ def configuration_page() -> str:
     lines = [CONFIGURATION]
     for title, cls in SECTIONS:
         lines += [f"## {title}\n", " ".join((cls.__doc__ or "").split()) + "\n", *key_table(cls)]
+        if cls is schema.Switch:
+            lines += [WIRE_TEXT, *settings_table("nd_frame_config")]
     lines.append(PROFILE_TEXT.rstrip())
     for name, profile in PROFILES.items():
         lines.append(f"| `{name}` | {profile.discipline} | {PROFILE_NOTES[name]} |")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADERS = ("csrc/transport", "csrc/queue", "csrc/sim")
+HEADERS = ("csrc/transport", "csrc/queue", "csrc/sim", "csrc/wire")
 INTRO = """\
 # Scenario files
 
@@ -219,7 +219,9 @@ def unit_text(name: str, cname: str) -> str:
     ):
         if unit in words:
             return kind
-    return "list of sizes" if name == "cutoffs" else "number"
+    if name == "cutoffs":
+        return "list of sizes"
+    return "list of numbers" if cname.endswith("]") else "number"
 
 
 def settings_table(struct: str) -> Iterator[str]:

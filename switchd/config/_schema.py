@@ -53,7 +53,8 @@ class Daemon:
     control: Path = Path("/run/ndpstack/switchd.sock")
     """UNIX socket of the control API; a relative path starts at the configuration file."""
     control_group: str = "ndpstack"
-    """Group whose members may connect, next to root; the socket is root's alone without it."""
+    """Group whose members may connect, next to root and the daemon's user; without such a group
+    the socket is its owner's alone, the user that switchd was started as."""
     clients_max: Annotated[int, Range(1, 1024)] = 64
     """Control clients at a time; more are refused and counted."""
     client_cpu: Annotated[PartsPerMillion, Range(1_000, 1_000_000)] = PartsPerMillion(250_000)
@@ -70,7 +71,8 @@ class Daemon:
     log_format: Literal["text", "json"] = "text"
     """One line of text, or one JSON object a line."""
     user: str = ""
-    """User to run as once sockets and rings are open; the one it was started as when empty."""
+    """User to become once the sockets for clients and hosts are open, before ports are; the one it
+    was started as when empty."""
     polling: Literal["adaptive", "spin"] = "adaptive"
     """Whether the data path blocks when idle, or never (it needs a CPU of its own then)."""
     spin: Picoseconds = Picoseconds(50_000_000)
@@ -304,7 +306,7 @@ class Switch:
     trim: Trim = Trim()
     """How its ports trim."""
     wire: Settings = field(default_factory=dict)
-    """Ports and code points of NDP and Homa, as fields of the frame config."""
+    """UDP ports and code points of NDP and Homa."""
     port: Mapping[str, Port] = field(default_factory=dict)
     """Its ports by name."""
     group: Mapping[str, Group] = field(default_factory=dict)

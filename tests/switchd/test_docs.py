@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from alerts import ALERTS
 from make_operating import SECTIONS, write_pages
 
 from ndpstack.switch import counter_texts
+from ndpstack.toml.structs import struct_fields
 from switchd.config import Config
 from switchd.control import METHODS, ServerCounters
 from switchd.metrics import metric_names
@@ -28,6 +30,10 @@ def test_every_key_has_its_meaning(tmp_path: Path) -> None:
             assert item.name == "settings" or f"| `{item.name.replace('_', '-')}` |" in text
     assert all(f"| `{name}` |" in text for name in PROFILES)
     top = {item.name for item in dataclasses.fields(Config)}
+    assert "| `ndp-share` | share, 2.5% to 97.5% |" in text
+    assert "| `loss` | probability | `0` |" in text
+    for name in struct_fields("nd_frame_config"):
+        assert re.search(rf"^\| `{name.replace('_', '-')}` \| [^|]+ \| \S", text, re.M), name
     titles = [title.strip("[]").partition(".")[0] for title, _ in SECTIONS]
     assert top == set(titles)
 
