@@ -19,6 +19,7 @@ from switchd.switchctl import _output
 from switchd.switchctl._batch import commands_of
 from switchd.switchctl._capture import capture
 from switchd.switchctl._events import follow
+from switchd.switchctl._filter import filtered
 from switchd.switchctl._top import top
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _print(arguments: argparse.Namespace, name: str, answer: object) -> None:
 
 def _show(client: Client, arguments: argparse.Namespace) -> None:
     while True:
-        answer = _filtered(client.call(f"show.{arguments.what}"), arguments)
+        answer = filtered(client.call(f"show.{arguments.what}"), arguments)
         if arguments.watch and sys.stdout.isatty():
             print("\x1b[H\x1b[J", end="")
         _print(arguments, arguments.what, answer)
@@ -208,41 +209,6 @@ def _show(client: Client, arguments: argparse.Namespace) -> None:
             return
         sys.stdout.flush()
         time.sleep(arguments.watch)
-
-
-def _filtered(answer: object, arguments: argparse.Namespace) -> object:
-    """Rows of the wanted switch and port."""
-    if not isinstance(answer, list):
-        return answer
-    rows = answer
-    where = {"switch": arguments.switch, "port": arguments.port}
-    for key, wanted in where.items():
-        if wanted:
-            rows = [row for row in rows if _belongs(row, key, wanted)]
-    if arguments.name:
-        rows = [row for row in rows if _is_called(row, arguments.name)]
-    if arguments.nonzero:
-        rows = [row for row in rows if any(_counts(value) for value in row.values())]
-    return rows
-
-
-def _belongs(row: dict[str, object], key: str, wanted: str) -> bool:
-    if key in row:
-        return row[key] == wanted
-    switch, _, port = str(row.get("where", "")).partition("/")
-    return wanted == (switch if key == "switch" else port)
-
-
-def _is_called(row: dict[str, object], name: str) -> bool:
-    """Whether a row is of the port or the switch of that name."""
-    switch, slash, port = name.partition("/")
-    if slash:
-        return _belongs(row, "switch", switch) and _belongs(row, "port", port)
-    return _belongs(row, "switch", name) or _belongs(row, "port", name)
-
-
-def _counts(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 
 def _set(client: Client, arguments: argparse.Namespace) -> None:

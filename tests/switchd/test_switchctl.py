@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ndpstack.switch import Address
 from switchd.config import Faults
 from switchd.switchctl import EXIT_CODES, build_parser, main
 from switchd.switchctl._main import NO_FAULTS, VIEWS, expand
@@ -287,6 +288,33 @@ def test_rows_of_one_port(tool: Tool) -> None:
         assert [row["port"] for row in document(tool, "show", "port", name)] == ["h1"]
     assert len(document(tool, "show", "ports", "tor0")) == 2
     assert document(tool, "show", "ports", "tor1/h1") == []
+
+
+@pytest.mark.parametrize("name", ["h2", "tor0/h2", "tor0"])
+def test_every_view_knows_its_ports(tool: Tool, daemon: RunningDaemon, name: str) -> None:
+    """One that did not said "none" of a port that it had rows of."""
+    daemon.plane.switches["tor0"].entries = [Address("02:00:00:00:00:01", 0, "h2", True, 0)]
+    tool("set", "host.b.port=tor0/h2")
+    tool("mirror", "tor0", "m0", "--source", "h1", "h2", "--file", "m0.pcapng")
+    daemon.daemon.manager.events.add("link", "tor0/h2", "down")
+    tool("set", "switch.tor0.port.h2.rate=5Gbit")
+    assert "b" in [row["host"] for row in document(tool, "show", "hosts", name)]
+    assert [row["id"] for row in document(tool, "show", "paths", name)] == [1]
+    assert [row["mirror"] for row in document(tool, "show", "mirrors", name)] == ["m0"]
+    assert [row["to"] for row in document(tool, "show", "fdb", name)] == ["h2"]
+    events = [row["what"] for row in document(tool, "show", "events", name)]
+    assert {"tor0/h2", "port tor0/h2"} <= {*events}
+    assert "daemon" not in events
+    for view in ("hosts", "paths", "mirrors", "fdb", "events"):
+        assert document(tool, "show", view, "h9") == []
+
+
+def test_only_what_counted_something(tool: Tool, daemon: RunningDaemon) -> None:
+    views = ("ports", "trim", "ecn", "phantom", "drops", "counters")
+    assert [document(tool, "show", view, "--nonzero") for view in views] == [[]] * len(views)
+    counters = daemon.plane.switches["tor0"].ports["h1"].counters
+    counters["port"]["rx_frames"] = 1
+    assert [row["port"] for row in document(tool, "show", "ports", "--nonzero")] == ["h1"]
 
 
 def document(tool: Tool, *argv: str) -> list[dict[str, object]]:
