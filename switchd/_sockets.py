@@ -43,7 +43,9 @@ def listening(address: str, access: Access) -> Iterator[socket.socket]:
             yield sock
         finally:
             if address.startswith("/"):
-                Path(address).unlink(missing_ok=True)
+                # Where the daemon's user may not take it away, the next start replaces it.
+                with contextlib.suppress(PermissionError):
+                    Path(address).unlink(missing_ok=True)
 
 
 def _listen(address: str, access: Access) -> socket.socket:

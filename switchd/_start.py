@@ -125,8 +125,9 @@ def prepare(config: Config) -> None:
         resource.setrlimit(resource.RLIMIT_MEMLOCK, unlimited)
     folder = config.daemon.control.parent
     try:
+        is_ours = not folder.exists()  # /run and /tmp stay whose they are.
         folder.mkdir(parents=True, exist_ok=True)
-        if config.daemon.user and os.geteuid() == 0:
+        if is_ours and config.daemon.user and os.geteuid() == 0:
             shutil.chown(folder, config.daemon.user)
     except (OSError, LookupError) as error:
         raise UserError(f"{folder}: cannot be prepared for the sockets: {error}") from error

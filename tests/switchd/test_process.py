@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -19,7 +20,11 @@ from ndpstack import _logs
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._baselines import since
 from switchd._process import KEPT, permitted
+from switchd._sockets import Access, listening
+from switchd._start import prepare
 from switchd._threads import in_thread
+from switchd.config import Config
+from switchd.config import Daemon as DaemonSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +110,32 @@ def test_a_user_that_is_not_there_is_named() -> None:
         check=False,
     )
     assert "create it: useradd -r nosuchuser" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder away needs root")
+def test_only_a_folder_that_is_made_is_given_to_the_user(tmp_path: Path) -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    for name, owner in (("there", 0), ("new", nobody)):
+        folder = tmp_path / name
+        if not owner:
+            folder.mkdir()
+        daemon = DaemonSettings(control=folder / "control.sock", user="nobody")
+        prepare(Config(daemon=daemon))
+        assert folder.stat().st_uid == owner
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming a user needs root")
+def test_an_end_leaves_a_socket_where_the_user_may_not_write(tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+    try:
+        with listening(str(path), Access()):
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    finally:
+        os.seteuid(0)
+    assert path.is_socket()
+    with listening(str(path), Access()):
+        pass
+    assert not path.exists()
 
 
 def record(
