@@ -25,39 +25,50 @@ def _target(name: str) -> Iterator[BinaryIO]:
         with Path(name).open("wb") as file:
             yield file
         return
-    if sys.stdout.isatty():
-        raise UserError("frames are no text: pipe them (| tcpdump -nr -), or write a file: -w FILE")
     yield sys.stdout.buffer
 
 
 def capture(client: Client, arguments: argparse.Namespace) -> None:
     """Writes frames until it is interrupted, the time is over or the reader is gone."""
+    if arguments.write == "-" and sys.stdout.isatty():
+        raise UserError("frames are no text: pipe them (| tcpdump -nr -), or write a file: -w FILE")
     deadline = time.monotonic() + arguments.seconds if arguments.seconds else None
-    with _target(arguments.write) as file:
-        answer = client.call(
-            "capture.start",
-            switch=arguments.switch,
-            ports=arguments.ports,
-            direction=arguments.direction,
-            snaplen=arguments.snaplen,
-        )
-        number = cast("dict[str, int]", answer)["id"]
-        lost = 0
+    # Before the file is opened: a capture that is refused costs no earlier one.
+    answer = client.call(
+        "capture.start",
+        switch=arguments.switch,
+        ports=arguments.ports,
+        direction=arguments.direction,
+        snaplen=arguments.snaplen,
+    )
+    number = cast("dict[str, int]", answer)["id"]
+    with contextlib.ExitStack() as stack:
         try:
-            while deadline is None or time.monotonic() < deadline:
-                lost = _copy(client, file, lost)
-        except KeyboardInterrupt:
-            pass
-        finally:
+            file = stack.enter_context(_target(arguments.write))
+        except OSError:
             client.call("capture.stop", id=number)
-            lost = _copy(client, file, lost)
-            if lost:
-                print(f"switchctl: {lost} frames came too fast and are missing", file=sys.stderr)
+            raise
+        _record(client, file, number, deadline)
 
 
-def _copy(client: Client, file: BinaryIO, lost: int) -> int:
+def _record(client: Client, file: BinaryIO, number: int, deadline: float | None) -> None:
+    """Writes what a capture sends until it ends, and ends it."""
+    lost = 0
+    try:
+        while deadline is None or time.monotonic() < deadline:
+            lost = _copy(client, file, number, lost)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        client.call("capture.stop", id=number)
+        lost = _copy(client, file, number, lost)
+        if lost:
+            print(f"switchctl: {lost} frames came too fast and are missing", file=sys.stderr)
+
+
+def _copy(client: Client, file: BinaryIO, number: int, lost: int) -> int:
     for message in client.notifications(POLL_SECONDS):
-        if message.method == "capture":
+        if message.method == "capture" and message.params["id"] == number:
             file.write(cast("bytes", message.params["data"]))
             lost = cast("int", message.params["lost"])
     file.flush()

@@ -203,6 +203,25 @@ def test_a_capture_is_pcapng(
     assert "pipe them" in tool_on_a_terminal(daemon, capsys)
 
 
+def test_a_capture_that_is_refused_leaves_the_file_alone(tool: Tool, tmp_path: Path) -> None:
+    file = tmp_path / "c.pcapng"
+    file.write_bytes(b"evidence")
+    assert "is no port" in tool("capture", "tor0", "h9", "-w", str(file), code=1)
+    assert file.read_bytes() == b"evidence"
+
+
+def test_a_file_that_cannot_be_written_ends_its_capture(
+    tool: Tool, daemon: RunningDaemon, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.pcapng"
+    commands = tmp_path / "commands"
+    capture = "capture tor0 {} -w {} --seconds 0.1\n"
+    commands.write_text(capture.format("h1", tmp_path) + capture.format("h2", file))
+    tool("batch", str(commands), code=2)
+    assert file.read_bytes() == b"<h2>"
+    assert [tap.closed for tap in daemon.plane.switches["tor0"].taps] == [True, True]
+
+
 def feed(daemon: RunningDaemon) -> None:
     """Puts a frame into the first tap that there is."""
     taps = daemon.plane.switches["tor0"].taps
