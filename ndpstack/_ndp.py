@@ -56,12 +56,6 @@ class NdpSocket(Socket):
     A message arrives whole or not at all, in the order of sending (`ordered=True`) or as it
     completes. Any number of threads may use one socket at a time.
 
-    Args:
-        stack: The stack to use.
-        ordered: Receive messages in the order in which they were sent. A message that cannot be
-            sent then ends the connection; without order it is only missing, also to an ordered
-            reader, who is told that it will not come and goes on with the next.
-
     >>> import ndpstack
     >>> with ndpstack.memory_pair() as (a, b):
     ...     with ndpstack.NdpSocket(a) as listener, ndpstack.NdpSocket(b) as client:
@@ -72,6 +66,12 @@ class NdpSocket(Socket):
     ...         with listener.accept() as server:
     ...             bytes(server.recv())
     b'hello'
+
+    Args:
+        stack: The stack to use.
+        ordered: Receive messages in the order in which they were sent. A message that cannot be
+            sent then ends the connection; without order it is only missing, also to an ordered
+            reader, who is told that it will not come and goes on with the next.
     """
 
     def __init__(self, stack: Stack, *, ordered: bool = True) -> None:

@@ -127,7 +127,8 @@ def signature_of(function: object) -> str:
     if isinstance(function, classmethod):
         function = function.__func__
     assert callable(function)
-    text = str(inspect.signature(function)).replace("'", "")
+    # Annotations are quoted as a whole; texts among the defaults keep their quotes.
+    text = re.sub(r"(: |-> )'(.*?)'(?=,|\)| =|$)", r"\1\2", str(inspect.signature(function)))
     text = re.sub(r"\((self|cls)(, )?", "(", text).replace("<Unset.UNSET: 0>", "UNSET")
     return re.sub(r"ndpstack\.[\w.]*\.(?=\w)|collections\.abc\.", "", text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from importlib import import_module
 
 import pytest
@@ -51,6 +52,8 @@ def test_all_that_is_public_is_on_the_page() -> None:
     for heading in ("# `await request()`", "# `for ... in`", "# `async for ... in`", "# `data`",
                     "# `Address`", "# `Timeout`", "# `UNSET`"):  # fmt: skip
         assert f"{heading}\n" in page
+    assert "protocols: tuple[Protocol, ...] = ('ndp', 'homa'), mtu: int = 0" in page
+    assert not re.search(r"^ +>>> ", page, re.MULTILINE)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = ndpstack.nothing
 
