@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def since(now: Counters, then: Counters) -> dict[str, dict[str, int]]:
-    """The counters less their baseline; of a port that was opened again, all of them."""
+    """The counters less their baseline; of a port that was made anew, all of them."""
     result: dict[str, dict[str, int]] = {}
     for group, values in now.items():
         base = then.get(group, {})

@@ -111,7 +111,7 @@ ALERTS = {
     ),
     "queue_marked_packets": Alert(
         "rate / enqueued > 50 %",
-        "Senders do not heed ECN, or K is too low.",
+        "Senders do not heed ECN, or `ecn.threshold` is too low.",
     ),
     "phantom_unmarked_packets": Alert(
         CONGESTED,

@@ -116,9 +116,10 @@ METRICS = """\
 # Metrics
 
 switchd exports these to Prometheus at `daemon.metrics` (127.0.0.1:9121 unless configured), read
-from the data path when they are asked for. Counters never go back, except when their port is opened
-again; `switchctl clear` does not touch them. Labels: `switch`, and `port` where it is a port's,
-`queue` where it is a class's, `socket` where it is the control plane's.
+from the data path when they are asked for. Counters begin at 0 when their switch or port is made
+anew ([what a change means](running.md#change-the-configuration)) and never go back otherwise: not
+when a port is opened again, nor by `switchctl clear`. Labels: `switch`, and `port` where it is a
+port's, `queue` where it is a class's, `socket` where it is the control plane's.
 
 `deploy/grafana/switchd.json` is a dashboard over them. "…" in a condition stands for the metric.
 
