@@ -146,6 +146,12 @@ after a notification `error`, and counted. Calls of one client are answered in o
 the share `daemon.client-cpu` of a CPU after a burst of 0.2 s. Error codes: `unknown-method`,
 `invalid` (parameters), `invalid-config`, `refused`; the message names the remedy.
 
+| notification | when | parameters |
+|---|---|---|
+| `event` | something happens, after a call of `events` | as the rows that it answered |
+| `capture` | a capture has frames | `id`; `data`, more of a pcapng file; `lost`, frames so far |
+| `error` | the client is about to be hung up on | `code` `malformed`; `message` |
+
 """
 
 
