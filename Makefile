@@ -83,7 +83,7 @@ test-timed: dev build-gcc ## The tests that have bounds on times, with those che
 	NDPSTACK_TIMED=1 meson test -C build-gcc test_xdp_faults
 	NDPSTACK_TIMED=1 $(BIN)/pytest -v -m timed
 
-reproduce-quick: dev ## The papers' experiments, a part of each that CI has time for
+reproduce-quick: dev ## A part of the papers' experiments, of those that CI has time for
 	$(BIN)/ndpstack reproduce --quick
 
 DEMO ?=

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="experiments, such as E-N03")
-    parser.add_argument("--quick", action="store_true", help="a part of each, within minutes")
+    parser.add_argument(
+        "--quick", action="store_true", help="a part of most (see --list), within minutes"
+    )
     parser.add_argument("--all", action="store_true", help="every experiment, in full")
     parser.add_argument("--list", action="store_true", help="list the experiments and their cost")
     parser.add_argument(
