@@ -17,9 +17,9 @@
  * Commands and events are those of transport/transport.h. In addition:
  *
  * - Every CONNECT, REQUEST, LISTEN and PEER is answered by ND_EVENT_OPENED, which carries the
- *   command's cookie and the id it got, or by ND_EVENT_FAILED. SEND and REPLY are answered only
- *   when they fail. A CANCEL, CLOSE, RESET, UNLISTEN or RELEASE of something that has just ended is
- *   nothing to report.
+ *   command's cookie and the id it got, or by ND_EVENT_FAILED. SEND and REPLY have no such
+ *   answer: what becomes of the message is ND_EVENT_SENT or ND_EVENT_FAILED. A CANCEL, CLOSE, RESET,
+ *   UNLISTEN or RELEASE of something that has just ended is nothing to report.
  * - A command that names ND_STACK_ID_LAST means the connection or RPC of the last CONNECT or
  *   REQUEST on this handle, so that connecting and sending need no round trip to the core.
  * - A payload to send lies in memory of nd_stack_buffer(). It is the stack's from submit until the
@@ -148,7 +148,7 @@ struct nd_stack_config {
 	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
 	enum nd_stack_profile profile;
 	nd_ns spin_ns;          /* ADAPTIVE, POLLED: most to spin, 0: 50 us */
-	int cpu;                /* that the core's own thread is bound to, from 1 on; 0: any */
+	int cpu;                /* that the core's own thread is bound to, and 1: 3 is CPU 2; 0: any */
 	uint64_t seed;          /* of all random choices, 0: from the system */
 	const char *service;    /* name that other processes attach by, NULL: none */
 	int service_socket;     /* it listens already (socket activation); 0: the core makes it */
