@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
@@ -14,6 +15,9 @@ from ndpstack.cli._exit import MEANINGS, Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a file, such as the one that stdout is sent to, that takes no more."""
 
 
 class Command(NamedTuple):
@@ -112,7 +116,8 @@ def _execute(argv: Sequence[str]) -> int:
         return Exit.USAGE
     execute: Callable[[argparse.Namespace], int] = arguments.execute
     code = execute(arguments)
-    sys.stdout.flush()
+    if sys.stdout is not None:  # None where it was closed before we began.
+        sys.stdout.flush()
     return code
 
 
@@ -128,5 +133,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; what it did not want to read is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         return Exit.OK
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _give_up_stdout()
+        where = error.filename or "cannot write"
+        print(f"ndpstack: {where}: {error.strerror}; make room there", file=sys.stderr)
+        return Exit.USAGE
+
+
+def _give_up_stdout() -> None:
+    """What is left to be written there is lost, and no error when the process ends."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

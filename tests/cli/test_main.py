@@ -160,3 +160,22 @@ def test_a_user_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupt_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fake", "--interrupt"]) == Exit.INTERRUPTED
     assert capsys.readouterr().err == "ndpstack: interrupted\n"
+
+
+def complete_bash(redirection: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c",
+         "import sys; from ndpstack.cli import main; sys.exit(main(['completion', 'bash']))"],
+        stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_a_full_disk_is_one_line_and_no_finding() -> None:
+    done = complete_bash(">/dev/full")
+    assert done.stderr == "ndpstack: cannot write: No space left on device; make room there\n"
+    assert done.returncode == Exit.USAGE
+
+
+def test_a_command_may_have_no_standard_output() -> None:
+    done = complete_bash(">&-")
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
