@@ -42,9 +42,9 @@ def open_stack(arguments: argparse.Namespace, *, server: bool) -> Stack:
     from ndpstack import Stack, StackConfig
 
     try:
-        if arguments.attach:
+        if arguments.attach is not None:
             return Stack.attach(arguments.attach)
-        if arguments.memory:
+        if arguments.memory is not None:
             return Stack(
                 StackConfig(
                     name=arguments.memory,

@@ -116,6 +116,22 @@ def test_numbers_that_are_none_are_named(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-m", ""], "port: it has no name"),
+        (["-a", ""], "nobody listens on this name"),
+        (["-i", "lo", "--netns", "test-none"], "network namespace test-none: No such file"),
+        (["-i", "test-none"], "interface test-none: No such device"),
+    ],
+)
+def test_ways_that_are_none_are_named(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(["ping", *words, "10.0.0.1"]) == Exit.USAGE
+    assert said in capsys.readouterr().err
+
+
 def test_ports_are_those_that_sockets_take() -> None:
     assert SERVER_PORT_MAX == _homa.SERVER_PORT_MAX
 
