@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from ndpstack._dispatch import BATCH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ndpstack._dispatch import Dispatcher
     from ndpstack._waitable import Waitable
 
@@ -84,15 +86,22 @@ class LoopDriver:
 
     def release_soon(self) -> None:
         """The same from any thread."""
-        if self._loop.is_closed():
+        if not self._call_soon(self.release):
             self.release()
-        else:
-            self._loop.call_soon_threadsafe(self.release)
 
     def kick(self) -> None:
         """Has the loop look for events soon; from any thread."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._on_readable)
+        self._call_soon(self._on_readable)
+
+    def _call_soon(self, function: Callable[[], None]) -> bool:
+        """Has the loop call it, from any thread; false: the loop is closed."""
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+            return False
+        return True
 
     def flush_soon(self) -> None:
         """What was left to be sent leaves when all tasks had their turn."""
@@ -158,11 +167,14 @@ class LoopDriver:
 
     def complete(self, future: asyncio.Future[None]) -> None:
         """Lets the task go on that awaits it, if any does; from any thread."""
-        if get_ident() != self.thread:
-            if not self._loop.is_closed():
+        try:
+            if get_ident() != self.thread:
                 self._loop.call_soon_threadsafe(_complete, future)
-        elif not future.done():
-            future.set_result(None)
+            elif not future.done():
+                future.set_result(None)
+        except RuntimeError:  # No fault of the caller's, who hands out events, if it is closed.
+            if not self._loop.is_closed():
+                raise
 
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.

@@ -356,7 +356,11 @@ class _Cancel:
         self._thread = threading.get_ident()
 
     def __call__(self) -> None:
-        if threading.get_ident() == self._thread:
-            self._task.cancel()
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._task.cancel)
+        try:
+            if threading.get_ident() == self._thread:
+                self._task.cancel()
+            else:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+        except RuntimeError:  # No fault of the caller's, who hands out events, if it is closed.
+            if not self._loop.is_closed():
+                raise

@@ -312,6 +312,30 @@ def test_a_socket_belongs_to_its_loop(kind: str, pair: Pair) -> None:
     socket.close()
 
 
+def test_a_loop_that_was_closed_early_spoils_no_other_call(kind: str, pair: Pair) -> None:
+    """Its reply comes to whoever takes events then, who asked for something else."""
+    address = pair[0].address, PORT
+
+    async def leave() -> tuple[aio.HomaSocket, asyncio.Task[memoryview]]:
+        client = aio.HomaSocket(pair[1])
+        left = asyncio.create_task(client.request(address, b"left"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # The request leaves at the end of its task's turn.
+        return client, left
+
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as other:
+        server.bind(PORT)
+        loop = LOOPS[kind]()
+        client, left = loop.run_until_complete(leave())
+        loop.close()
+        server.recv(timeout=20).reply(b"late")
+        call = other.start(address, b"x", timeout=20)
+        server.recv(timeout=20).reply(b"y")
+        assert bytes(call.result()) == b"y"
+        client.close()
+    left._log_destroy_pending = False  # type: ignore[attr-defined]  # As it is meant here.
+
+
 def test_closing_the_stack_ends_all_waits(kind: str) -> None:
     async def main() -> None:
         with ndpstack.memory_pair() as (server_stack, client_stack):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from called import PORT, Pair, by_loop, until, with_client
-from loops import run
+from loops import LOOPS, run
 
 import ndpstack
 from ndpstack import errors
+from ndpstack._rpc_server import _Cancel
 from ndpstack.rpc import Client, RemoteError, Service
 
 if TYPE_CHECKING:
@@ -300,3 +301,19 @@ def test_closing_a_client_ends_its_calls_at_both_ends(kind: str, pair: Pair) -> 
                 await client.call("wait")
 
     run(kind, main())
+
+
+@by_loop
+def test_a_client_that_gives_up_finds_a_loop_that_was_closed(kind: str) -> None:
+    """No error for whoever takes events then, who asked for something else."""
+
+    async def begin() -> asyncio.Task[bool]:
+        task = asyncio.create_task(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        return task
+
+    loop = LOOPS[kind]()
+    task = loop.run_until_complete(begin())
+    loop.close()
+    _Cancel(loop, task)()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # As it is meant here.
