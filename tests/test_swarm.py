@@ -89,3 +89,20 @@ def test_command_refuses_settings_that_are_none(
 ) -> None:
     assert main(["swarm", "--set", word]) == Exit.USAGE
     assert "write NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--seed", "-5"),
+        ("--seed", "18446744073709551616"),
+        ("--seed", "18446744073709551615", "--seeds", "2"),
+        ("--minutes", "nan"),
+        ("--minutes", "0"),
+    ],
+)
+def test_command_takes_no_mistake_for_a_seed_that_fails(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["swarm", "--jobs", "1", *words]) == Exit.USAGE
+    assert words[0] in capsys.readouterr().err

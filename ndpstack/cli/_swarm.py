@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ndpstack._errors import UserError
 from ndpstack._swarm import Outcome, Plan, Protocol, default_jobs, fresh_seed, options_help, run
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEEDS_DEFAULT = 1000
+
+SEED_MAX: Final = (1 << 64) - 1
+
+MINUTES_MAX: Final = 1_000_000
+"""Two years."""
 
 
 def _options_text() -> str:
@@ -72,9 +77,14 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         seeds = SEEDS_DEFAULT if arguments.seed is None else 1
     if arguments.jobs < 1 or (seeds is not None and seeds < 1):
         raise UserError("--jobs and --seeds have to be 1 or more")
+    if arguments.minutes is not None and not 0 < arguments.minutes <= MINUTES_MAX:
+        raise UserError(f"--minutes has to be above 0, up to {MINUTES_MAX:,}")
+    first = fresh_seed() if arguments.seed is None else arguments.seed
+    if not 0 <= first <= first + (seeds or 1) - 1 <= SEED_MAX:
+        raise UserError(f"--seed: all seeds have to be within 0 to {SEED_MAX}")
     return Plan(
         protocol=Protocol[arguments.protocol.upper()],
-        first_seed=fresh_seed() if arguments.seed is None else arguments.seed,
+        first_seed=first,
         seeds=seeds,
         minutes=arguments.minutes,
         jobs=arguments.jobs if seeds is None else min(arguments.jobs, seeds),
