@@ -91,7 +91,7 @@ SHOWN_IN_TEXT = {"docs/operating/running.md": {"commands.txt": "show version\n"}
 """Files that a page speaks of and does not show."""
 
 FORMS = {
-    "stays": r"switchd --config .*|dask (scheduler|worker .*)",
+    "stays": r"switchd --config .*|ndpstack serve .*|dask (scheduler|worker .*)",
     "interrupted": r"switchctl --watch .*|switchctl (top|events)|ndpstack ss --watch .*"
     r"|ndpstack stat -i 1|ndpstack host run .*|tcpdump -i .*",
 }
