@@ -93,9 +93,9 @@ class LeafSpine(Topology):
     """Two levels of switches: every leaf is connected with every spine."""
 
     leaves: Nodes
-    """Number of leaf (top-of-rack) switches."""
+    """Number of leaf (top-of-rack) switches; elsewhere in the file, and in labs, an `edge` each."""
     spines: Nodes
-    """Number of spine switches."""
+    """Number of spine switches; elsewhere an `agg` each."""
     hosts_per_leaf: Nodes
     """Hosts on each leaf."""
 
