@@ -66,7 +66,7 @@ def assemble(sources: Sequence[Source], base: Path, runtime: Table | None = None
 def from_table(table: Table, base: Path, sources: Sequence[Source] = ()) -> Loaded:
     """Checks a table; relative paths in it start from base."""
     problems = Problems()
-    config = cast("Config | None", Decoder(problems, FORMS, base).read(Config, table))
+    config = cast("Config | None", Decoder(problems, FORMS, base.absolute()).read(Config, table))
     if config is not None:
         check(config, problems)
     if problems.found or config is None:

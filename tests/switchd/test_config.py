@@ -187,6 +187,15 @@ def test_mistakes_name_the_remedy(tmp_path: Path, table: str, text: str) -> None
     assert any(text in line for line in found), found
 
 
+def test_paths_start_at_a_file_that_is_named_from_where_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "[daemon]\ncontrol='s.sock'\ncaptures='frames'")
+    monkeypatch.chdir(tmp_path.parent)
+    daemon = load(Path(tmp_path.name) / "switchd.toml").config.daemon
+    assert (daemon.control, daemon.captures) == (tmp_path / "s.sock", tmp_path / "frames")
+
+
 def test_two_memory_ports_may_name_one_peer(tmp_path: Path) -> None:
     table = (
         "[switch.a]\nport.p={backend='memory', device='x'}\nport.q={backend='memory', device='x'}"
