@@ -17,7 +17,7 @@ def split_override(item: str) -> tuple[list[str], str]:
     key, equals, value = item.partition("=")
     keys = [part.strip() for part in key.split(".")]
     if not equals or not all(keys):
-        raise UserError(f"--set {item}: write it like topology.k=8")
+        raise UserError(f"{item}: write it like KEY=VALUE, dots between the keys")
     return keys, value.strip()
 
 
@@ -44,7 +44,7 @@ def _step(node: object, key: str, item: str) -> object:
     if isinstance(node, list):
         return node[_index(node, key, item)]
     if not isinstance(node, dict):
-        raise UserError(f"--set {item}: {key!r} lies below a value, not a table")
+        raise UserError(f"{item}: {key!r} lies below a value, not a table")
     return node.setdefault(_same_key(node, key), {})
 
 
@@ -54,7 +54,7 @@ def _store(node: object, key: str, value: object, item: str) -> None:
     elif isinstance(node, dict):
         node[_same_key(node, key)] = value
     else:
-        raise UserError(f"--set {item}: {key!r} lies below a value, not a table")
+        raise UserError(f"{item}: {key!r} lies below a value, not a table")
 
 
 def _same_key(node: dict[str, object], key: str) -> str:
@@ -65,6 +65,6 @@ def _same_key(node: dict[str, object], key: str) -> str:
 def _index(node: list[object], key: str, item: str) -> int:
     if not key.isdecimal() or int(key) >= len(node):
         raise UserError(
-            f"--set {item}: {key!r} is no index; there are {len(node)} entries, counted from 0"
+            f"{item}: {key!r} is no index; there are {len(node)} entries, counted from 0"
         )
     return int(key)

@@ -168,7 +168,7 @@ def test_the_report_stands_alone_and_repeats(scenario: str, tmp_path: Path) -> N
     [
         (["none.toml"], "none.toml: cannot read this scenario"),
         (["homa-w4", "--set", "topology.k=4"], "topology.k: unknown key"),
-        (["homa-w4", "--set", "nonsense"], "write it like topology.k=8"),
+        (["homa-w4", "--set", "nonsense"], "nonsense: write it like KEY=VALUE"),
         (["homa-w4", "--seed", "-1"], "seed: -1 is not within 0 to"),
         (["permutation", "--set", "hosts.nic-packets=-1"], "nic-packets: -1 is not within 1 to"),
         (["homa-w4", "--set", "topology.spines=4294967296"], "spines: 4294967296 is not within"),

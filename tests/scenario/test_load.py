@@ -137,7 +137,7 @@ def test_overrides_set_values_and_reach_into_lists() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("topology.k", "write it like topology.k=8"),
+        ("topology.k", "topology.k: write it like KEY=VALUE"),
         ("traffic.7.size=1MB", "'7' is no index; there are 1 entries"),
         ("seed.x=1", "lies below a value"),
         ("topology.x=1", "topology.x: unknown key"),

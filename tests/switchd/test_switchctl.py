@@ -271,6 +271,7 @@ def test_top_and_completion_name_what_is_missing(
 def test_exit_codes(tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(EXIT_CODES) == {0, 1, 2, 3, 130}
     assert "did you mean 'rate'" in tool("set", "switch.tor0.port.h1.raet=1Gbit", code=1)
+    assert tool("set", "rate", code=1).startswith("switchctl: rate: write it like KEY=VALUE")
     assert main(["--socket", str(tmp_path / "none.sock"), "show", "ports"]) == 3
     assert "start it: systemctl start switchd" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
