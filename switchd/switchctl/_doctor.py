@@ -11,6 +11,7 @@ from ndpstack._netns import call_inside
 from ndpstack._units import counted
 from ndpstack.control import Client, UnreachableError
 from ndpstack.doctor import Finding, Status, examine_interface, examine_machine
+from switchd.switchctl._output import as_keyvalue
 
 if TYPE_CHECKING:
     import argparse
@@ -34,6 +35,8 @@ def examine(arguments: argparse.Namespace) -> int:
     found = [*machine, *_daemon(arguments)]
     if arguments.output == "json":
         print(json.dumps({"schema_version": 1, "findings": [item.as_dict() for item in found]}))
+    elif arguments.output == "keyvalue":
+        print(as_keyvalue("findings", [item.as_dict() for item in found]))
     else:
         for item in found:
             print(*item.as_lines(), sep="\n")

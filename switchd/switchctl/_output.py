@@ -37,7 +37,7 @@ def _lines(prefix: str, value: object) -> list[str]:
         return [line for key, item in value.items() for line in _lines(f"{prefix}.{key}", item)]
     if isinstance(value, list):
         return [line for i, item in enumerate(value) for line in _lines(f"{prefix}.{i}", item)]
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
     return [f"{prefix}={shlex.quote(text)}"]
 
 

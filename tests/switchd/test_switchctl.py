@@ -405,6 +405,10 @@ def test_the_doctor_looks_at_the_daemon_and_its_ports(
         "down: no peer",
     )
     assert found["daemon"]["remedy"] == "switchctl save"
+    assert main(["--socket", str(daemon.folder / "control.sock"), "-o", "keyvalue", "doctor"]) == 1
+    lines = shlex.split(capsys.readouterr().out)
+    assert {"findings.0.check=kernel", "findings.0.interface="} <= {*lines}
+    assert all(line.startswith("findings.") for line in lines)
     assert main(["--socket", str(tmp_path / "none.sock"), "doctor"]) == 1
     assert "start it: systemctl start switchd\n" in capsys.readouterr().out
 
