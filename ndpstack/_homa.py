@@ -155,16 +155,14 @@ class Call(Waitable):
         self._id = event.id
         if self._failure is None:
             self._failure = (-event.error, describe_failure(event))
+        self.wake()  # First: an event that was interrupted finds the call again as long as it can.
         self._dispatcher.by_call.pop(self.key, None)
-        self.wake()
 
     def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
         """From the dispatcher: the reply."""
         del peer
         dispatcher, self._id = self._dispatcher, identity
-        if self._failure is not None:
-            dispatcher.drop_current()
-        elif not dispatcher.owned:
+        if self._failure is None and not dispatcher.owned:
             loan: Lease | None = None
             if size <= COPY_BYTES:
                 view = copy_of(dispatcher, size, payload)
@@ -174,8 +172,10 @@ class Call(Waitable):
             self.view, dispatcher.owned = view, True
             if loan is not None:
                 loan.held = True
+        self.wake()  # First, as above.
         dispatcher.by_call.pop(self.key, None)
-        self.wake()
+        if not dispatcher.owned:
+            dispatcher.drop_current()  # Last: the event names no call any more after this.
 
     def on_end(self) -> None:
         """From the dispatcher: the stack has ended."""

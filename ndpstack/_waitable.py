@@ -77,10 +77,16 @@ class Waitable:
             bell.ring()
         while self.waiters:
             try:
-                waiter = self.waiters.pop()
+                # No call stands between these, so no interrupt can.
+                waiter = self.waiters[-1]
+                del self.waiters[-1]
             except IndexError:  # Another thread was quicker.
                 return
-            waiter()
+            try:
+                waiter()
+            except BaseException:
+                self.waiters.append(waiter)
+                raise
 
 
 class Never(Waitable):

@@ -7,8 +7,10 @@ told of the same places.
 from __future__ import annotations
 
 import asyncio
+import errno
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,6 +87,38 @@ def test_an_interrupted_request_leaves_nothing(pair: Pair, size: int) -> None:
             assert bytes(client.request(server, data, timeout=20)) == data
 
         interrupt_everywhere(ask, ask)
+        settle(pair[1], pair[0])
+
+
+@pytest.mark.parametrize("given_up", [False, True])
+def test_a_reply_whose_coming_is_interrupted_leaves_nobody_waiting(
+    pair: Pair, given_up: bool
+) -> None:
+    """Nor the call behind; also where another thread gives up at that moment."""
+    dispatcher, woken = pair[1].dispatcher, list[bool]()
+
+    def ask() -> None:
+        call = client.start((pair[0].address, PORT), bytes(5_000), timeout=20)
+        if given_up:
+            call._failure = errno.ECANCELED, "cancelled here"
+        woken.clear()
+        call.add_waiter(lambda: woken.append(True))
+
+    def take() -> None:
+        until = time.monotonic() + 20
+        while dispatcher.by_call and time.monotonic() < until:
+            dispatcher.pause(until)
+
+    def go_on() -> None:
+        take()
+        assert woken
+        assert not dispatcher.by_call
+        ask()
+
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        ask()
+        interrupt_everywhere(take, go_on)
+        take()
         settle(pair[1], pair[0])
 
 
