@@ -302,19 +302,26 @@ void nd_app_push(struct nd_app *app)
 	pthread_mutex_unlock(&app->mutex);
 }
 
+/* Hands a command without payload over, now or as soon as there is room. */
+static int tell(struct nd_app *app, uint8_t protocol, const struct nd_command *command)
+{
+	int code = enter(app);
+
+	if (code < 0)
+		return code;
+	code = submit_or_wait(app, protocol, command);
+	pthread_mutex_unlock(&app->mutex);
+	return code;
+}
+
 int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer)
 {
 	struct nd_command command = {
 		.kind = ND_COMMAND_CANCEL,
 		.cookie = (key & ND_APP_KEY_MASK) | (uint64_t)buffer << ND_APP_KEY_BITS,
 	};
-	int code = enter(app);
 
-	if (code < 0)
-		return code;
-	code = submit_or_wait(app, ND_PROTO_HOMA, &command);
-	pthread_mutex_unlock(&app->mutex);
-	return code;
+	return tell(app, ND_PROTO_HOMA, &command);
 }
 
 int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
@@ -328,13 +335,8 @@ int nd_app_tell(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t por
 		.cookie = key & ND_APP_KEY_MASK,
 		.deadline = deadline,
 	};
-	int code = enter(app);
 
-	if (code < 0)
-		return code;
-	code = submit_or_wait(app, protocol, &command);
-	pthread_mutex_unlock(&app->mutex);
-	return code;
+	return tell(app, protocol, &command);
 }
 
 static void release(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message,
