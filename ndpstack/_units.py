@@ -175,6 +175,11 @@ def format_rate(bits_per_second: int) -> str:
     return f"{bits_per_second}bit"
 
 
+def format_share(parts_per_million: int) -> str:
+    """A share in percent."""
+    return f"{parts_per_million / 10_000:.6g}%"
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """A number of things in words: "1 port", "2 ports"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -49,6 +49,7 @@ _WRITERS: Mapping[object, Callable[[int], str]] = {
     units.Bytes: units.format_size,
     units.BitRate: units.format_rate,
     units.Picoseconds: units.format_time,
+    units.PartsPerMillion: units.format_share,
 }
 
 _PLAIN: Mapping[object, str] = {

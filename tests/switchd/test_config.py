@@ -170,6 +170,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
             "switch.b.mirror.n.file: 'f' is the file of a/m, too",
         ),
         ("[daemon]\nmetrics='localhost'", "write it like"),
+        ("[daemon]\nclient-cpu='50ppm'", "is not within 0.1% to 100%"),
         ("[daemon]\nlog='loud'", "there are: debug"),
         ("[switch.a]\nport.p={}\ngroup.g.ports=['p','p']", "a port is in it twice"),
         ("[switch.a]\nnetns='n'", "switch.a.netns: belongs to forwarding"),
