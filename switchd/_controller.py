@@ -192,7 +192,11 @@ class Controller:
         ]
         if dry_run:
             return changes
-        await in_thread(self.manager.apply, plan)
+        try:
+            await in_thread(self.manager.apply, plan)
+        except UserError:
+            self._on_config()  # Switches that were made anew on the way back have no mirrors.
+            raise
         self.loaded, self.overrides = loaded, overrides
         self.applied_at = datetime.now(UTC)
         self._on_config()

@@ -58,7 +58,8 @@ class Capture:
 
     id: int
     session: Session
-    ports: Sequence[str]
+    switch: str
+    handle: SwitchHandle
     tap: Tap
 
 
@@ -83,17 +84,22 @@ class Mirrors:
             for name, mirror in table.mirror.items()
         }
         for key, mirror in list(self._files.items()):
-            if wanted.get(key) != mirror.config or not self._is_live(mirror):
+            if wanted.get(key) != mirror.config or not self._is_live(mirror.switch, mirror.handle):
                 self._finish(mirror)
                 del self._files[key]
         for key, config in wanted.items():
             if key not in self._files:
                 self._files[key] = self._begin(*key, config)
+        for capture in [c for c in self._captures if not self._is_live(c.switch, c.handle)]:
+            # Its client would wait for frames that never come.
+            self._captures.remove(capture)
+            capture.tap.close()
+            capture.session.hang_up()
 
-    def _is_live(self, mirror: FileMirror) -> bool:
-        """Whether its switch still is the one that it taps."""
-        live = self._controller.manager.live.get(mirror.switch)
-        return live is not None and (mirror.handle is None or live.handle is mirror.handle)
+    def _is_live(self, switch: str, handle: SwitchHandle | None) -> bool:
+        """Whether the switch still is the one that is tapped."""
+        live = self._controller.manager.live.get(switch)
+        return live is not None and (handle is None or live.handle is handle)
 
     def _begin(self, switch: str, name: str, config: Mirror) -> FileMirror:
         mirror = FileMirror(switch, name, config)
@@ -112,7 +118,7 @@ class Mirrors:
 
     def _finish(self, mirror: FileMirror) -> None:
         """Ends a mirror with all that it has seen, unless its switch is gone."""
-        if mirror.tap is not None and self._is_live(mirror):
+        if mirror.tap is not None and self._is_live(mirror.switch, mirror.handle):
             self._pump_file(mirror, mirror.tap)
         self._end(mirror)
 
@@ -188,7 +194,7 @@ class Mirrors:
             raise UserError(f"there are {CAPTURES_MAX} captures already; end one")
         chosen = list(ports) or known
         tap = live[switch].handle.tap(chosen, direction, snaplen)
-        capture = Capture(next(self._numbers), session, chosen, tap)
+        capture = Capture(next(self._numbers), session, switch, live[switch].handle, tap)
         self._captures.append(capture)
         self.wanted.set()
         self._notify(capture, tap.header())

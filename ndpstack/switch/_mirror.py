@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -40,7 +41,8 @@ class MirrorFrame:
 class Mirror:
     """A ring of copies that the worker fills and this empties; it never holds up the switch.
 
-    Read it from one thread. `Switch.mirror` makes it; close it before the switch.
+    Read it from one thread. `Switch.mirror` makes it; the switch closes it with itself, from any
+    thread.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Mirror:
         mirror = lib.nd_control_mirror(control, config, failure.error)
         if not mirror:
             raise failure.exception()
+        self._lock = threading.Lock()
         self._control = control
         self._mirror: nd_mirror | None = mirror
         self._records = ffi.new("struct nd_mirror_frame[]", _FRAMES_AT_ONCE)
@@ -79,7 +82,8 @@ class Mirror:
 
     def read(self) -> list[MirrorFrame]:
         """Frames since the last call, a few hundred at most; never waits."""
-        count = lib.nd_mirror_read(self._handle, self._records, self._bytes, _FRAMES_AT_ONCE)
+        with self._lock:
+            count = lib.nd_mirror_read(self._handle, self._records, self._bytes, _FRAMES_AT_ONCE)
         comment = ffi.new("char[]", 64)
         frames = []
         for i in range(count):
@@ -102,11 +106,14 @@ class Mirror:
     def header(self) -> bytes:
         """The beginning of a pcapng file: the ports are its interfaces."""
         out = ffi.new("uint8_t[]", _HEADER_BYTES_MAX)
-        return bytes(ffi.buffer(out)[0 : lib.nd_mirror_header(self._handle, out, len(out))])
+        with self._lock:
+            count = lib.nd_mirror_header(self._handle, out, len(out))
+        return bytes(ffi.buffer(out)[0:count])
 
     def read_pcapng(self) -> bytes:
         """Frames since the last call as blocks of a pcapng file; empty when there are none."""
-        count = lib.nd_mirror_pcapng(self._handle, self._chunk, _CHUNK_BYTES)
+        with self._lock:
+            count = lib.nd_mirror_pcapng(self._handle, self._chunk, _CHUNK_BYTES)
         return bytes(ffi.buffer(self._chunk)[0:count])
 
     def write(self, file: BinaryIO, limit: int | None = None) -> int:
@@ -126,13 +133,15 @@ class Mirror:
 
     def dropped(self) -> int:
         """Copies that were lost because they were not read in time."""
-        return lib.nd_mirror_dropped(self._handle)
+        with self._lock:
+            return lib.nd_mirror_dropped(self._handle)
 
     def close(self) -> None:
-        """Ends it."""
-        mirror, self._mirror = self._mirror, None
-        if mirror is not None:
-            lib.nd_control_unmirror(self._control, mirror)
+        """Ends it; may be called again."""
+        with self._lock:
+            mirror, self._mirror = self._mirror, None
+            if mirror is not None:
+                lib.nd_control_unmirror(self._control, mirror)
 
     def __enter__(self) -> Self:
         return self

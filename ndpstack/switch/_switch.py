@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -83,6 +84,7 @@ class Switch:
         if not control:
             raise failure.exception()
         self._control: nd_control | None = control
+        self._mirrors: weakref.WeakSet[Mirror] = weakref.WeakSet()
 
     # ---- life ----
 
@@ -124,6 +126,8 @@ class Switch:
             if self._control is None:
                 return
             self.stop()
+            for mirror in list(self._mirrors):
+                mirror.close()
             lib.nd_control_free(self._control)
             self._control = None
             self._ports.clear()
@@ -406,9 +410,10 @@ class Switch:
         with self._lock:
             names = list(ports or self._ports)
             indices = [self._port(name).index for name in names]
-            return Mirror(
-                self._handle, dict(zip(names, indices, strict=True)), direction, snaplen, frames
-            )
+            table = dict(zip(names, indices, strict=True))
+            mirror = Mirror(self._handle, table, direction, snaplen, frames)
+            self._mirrors.add(mirror)
+            return mirror
 
     # ---- what it tells ----
 

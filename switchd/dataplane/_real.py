@@ -187,19 +187,23 @@ class _RealTap:
     """Mirrored frames."""
 
     def __init__(self, mirror: core.Mirror) -> None:
-        self._mirror = mirror
+        self._mirror, self._dropped = mirror, 0
 
     def header(self) -> bytes:
         """The beginning of a capture file."""
         return self._mirror.header()
 
     def read(self) -> bytes:
-        """Frames since the last call."""
-        return self._mirror.read_pcapng()
+        """Frames since the last call; none when its switch is gone."""
+        with contextlib.suppress(core.SwitchError):
+            return self._mirror.read_pcapng()
+        return b""
 
     def dropped(self) -> int:
         """Frames that were lost because they were not read in time."""
-        return self._mirror.dropped()
+        with contextlib.suppress(core.SwitchError):
+            self._dropped = self._mirror.dropped()
+        return self._dropped
 
     def close(self) -> None:
         """Stops mirroring."""

@@ -114,6 +114,16 @@ def test_a_mirror_writes_a_file_that_wireshark_reads(
     assert b"queued" in found[-1][1]
 
 
+def test_a_switch_closes_its_mirrors() -> None:
+    with Switch(SwitchConfig(name="s0")) as switch:
+        limit = queue("droptail", limit="64pkt")
+        switch.add_port(PortConfig(name="p0", opening=fresh_opening(), queue=limit))
+        mirror = switch.mirror()
+    with pytest.raises(SwitchError, match="the mirror is closed"):
+        mirror.read_pcapng()
+    mirror.close()
+
+
 def test_mirrors_are_bounded(bed: tuple[Switch, list[MemoryHost]]) -> None:
     switch, _ = bed
     mirrors = [switch.mirror() for _ in range(8)]

@@ -12,6 +12,8 @@ import pytest
 from memory_host import MemoryHost, frame, fresh_opening, mac
 from memory_switch import Fabric, Row, config, ports, wait_until_up
 
+from ndpstack.control import ControlError, UnreachableError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -176,6 +178,28 @@ def test_captures_and_mirrors_hold_what_passed(fabric: Fabric) -> None:
     names, frames = read_pcapng(file.read_bytes())
     assert names == ["h1", "h2"]
     assert {(interface, way) for interface, _, _, way in frames} == {(0, INBOUND), (1, OUTBOUND)}
+
+
+def test_mirrors_follow_a_switch_that_is_made_anew(fabric: Fabric) -> None:
+    """A mirror of the switch that was gone was closed after it, and the daemon crashed."""
+    with fabric.daemon.client() as client, fabric.daemon.client() as other:
+        mirror = "switch.s.mirror.m"
+        client.call("set", items=[f"{mirror}.source=['h1','h2']", f"{mirror}.file=m.pcapng"])
+        other.call("capture.start", switch="s")
+        client.call("set", items=["switch.s.frame=4000B"])
+        with pytest.raises(UnreachableError):
+            other.call("version")
+        rows = cast("list[Row]", client.call("show.mirrors"))
+        assert [row["state"] for row in rows] == ["running"]
+        nowhere = "switch.s.port.x={backend='packet', device='nosuch'}"
+        with pytest.raises(ControlError, match="none of this name"):
+            client.call("set", items=["switch.s.frame=5000B", nowhere])
+        daemon = fabric.daemon.daemon
+        files = daemon.mirrors._files.values()
+        assert [file.handle for file in files] == [daemon.manager.live["s"].handle]
+        client.call("unset", items=[mirror])
+    file = fabric.daemon.folder / "m.pcapng"
+    assert read_pcapng(file.read_bytes()) == (["h1", "h2"], [])
 
 
 INBOUND, OUTBOUND = 1, 2
