@@ -14,7 +14,6 @@ from ndpstack._errors import UserError
 from ndpstack.cli._completion import INSTALL, SHELLS, completion_script
 from ndpstack.cli._numbers import pause, seconds
 from ndpstack.control import Client, ControlError, UnreachableError
-from ndpstack.toml import suggest
 from switchd.switchctl import _output
 from switchd.switchctl._batch import commands_of
 from switchd.switchctl._capture import capture
@@ -251,6 +250,8 @@ def _fault(client: Client, arguments: argparse.Namespace) -> None:
         raise UserError("faults are written like loss=1% delay=5us, or off")
     ports = {f"{row['switch']}/{row['port']}" for row in _output.rows_of(client.call("show.ports"))}
     if arguments.port not in ports:  # A setting would make one, of an interface of that name.
+        from ndpstack.toml import suggest  # For mistakes only: the tool starts without it.
+
         hint = suggest(arguments.port, sorted(ports), "there are") if ports else "there are none"
         raise UserError(f"{arguments.port!r} is no port; {hint}")
     # Tables of files and of run time are merged: what the file injects ends where it is set anew.
