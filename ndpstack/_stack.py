@@ -110,8 +110,6 @@ class StackConfig:
     """Where in the kernel the filter hangs: native on NICs, generic on software devices."""
     zero_copy: bool = False
     """xdp: ask the driver for it."""
-    force: bool = False
-    """xdp: use even the interface of the default route."""
     link_rate_bps: int = 0
     """Rate of our link: what windows and the spacing of pulls are made for, and never exceeded. 0:
     as the kernel says of the interface, 10 Gb/s where it does not know."""
@@ -178,7 +176,7 @@ def _fill_port(config: StackConfig, port: _core.nd_port_config, keep: list[objec
     port.mtu = config.mtu
     port.memory.listen = config.listen
     port.xdp.mode = XDP_MODES[config.xdp_mode]
-    port.xdp.zero_copy, port.xdp.force = config.zero_copy, config.force
+    port.xdp.zero_copy = config.zero_copy
     port.filter.homa = "homa" in config.protocols
     port.filter.udp_count = 2
     port.filter.udp_ports[0], port.filter.udp_ports[1] = frame.ndp_port, frame.homa_port

@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", choices=["xdp", "packet"], default="xdp")
     parser.add_argument("--address", help="own IP address; by default the interface's")
     parser.add_argument("--netns", help="network namespace of the interface")
-    parser.add_argument("--force", action="store_true", help="take the default route's interface")
 
 
 def open_stack(arguments: argparse.Namespace, *, server: bool) -> Stack:
@@ -59,7 +58,6 @@ def open_stack(arguments: argparse.Namespace, *, server: bool) -> Stack:
                 backend=arguments.backend,
                 address=arguments.address,
                 netns=arguments.netns,
-                force=arguments.force,
             )
         )
     except (NdpError, ValueError) as error:

@@ -44,9 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument("--netns", metavar="NAME", help="network namespace to live in")
     run.add_argument("--cpu", type=int, metavar="N", help="CPU of the core's thread")
     run.add_argument(
-        "--force", action="store_true", help="use even the interface of the default route"
-    )
-    run.add_argument(
         "--link-rate", metavar="RATE", type=_rate, default=0,
         help="rate that windows and pulls are for and that is kept, such as 1Gbit; default: the "
         "interface's",
@@ -74,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument("--json-log", action="store_true", help="log one JSON object a line")
     status = verbs.add_parser("status", help="what a running host service does")
     status.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document"
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, no tables"
     )
     for verb in (run, status):
         verb.add_argument(
@@ -91,7 +88,6 @@ def _run(arguments: argparse.Namespace) -> int:
         backend=arguments.backend,
         profile=arguments.profile,
         namespace=arguments.netns,
-        force=arguments.force,
         cpu=arguments.cpu,
         link_rate_bps=arguments.link_rate,
         switchd=arguments.switchd,

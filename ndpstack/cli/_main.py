@@ -100,7 +100,7 @@ def _build_parser(wanted: Collection[str]) -> argparse.ArgumentParser:
             epilog=_epilog(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.add_argument("--json", action="store_true", help="print one JSON document, no tables")
+        sub.add_argument("--json", action="store_true", help="print JSON, no tables")
         if name in wanted:
             module = cast("CommandModule", import_module(command.module))
             module.configure(sub)

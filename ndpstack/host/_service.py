@@ -46,8 +46,6 @@ class ServiceConfig:
     profile: Profile = "adaptive"
     namespace: str | None = None
     """Network namespace to live in, by name."""
-    force: bool = False
-    """Use even the interface of the default route."""
     cpu: int | None = None
     link_rate_bps: int = 0
     """Rate of the link, where the kernel does not know it or a switch paces it; 0: the kernel's."""
@@ -118,7 +116,6 @@ def plan(config: ServiceConfig) -> StackConfig:
         profile=config.profile,
         cpu=config.cpu,
         service=config.service,
-        force=config.force,
         link_rate_bps=config.link_rate_bps,
         switchd=config.switchd,
         host=config.host,

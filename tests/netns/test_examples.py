@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_over_a_link(path: Path, backend: str, link: tuple[str, str]) -> None:
     """T9: only the interface is named."""
-    configs = [{"name": "e0", "backend": backend, "netns": name, "force": True} for name in link]
+    configs = [{"name": "e0", "backend": backend, "netns": name} for name in link]
     assert printed(path, configs) == shown(path)

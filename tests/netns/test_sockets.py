@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("backend", ["xdp", "packet"])
 def test_a_request_over_a_link(link: tuple[str, str], backend: ndpstack.Backend) -> None:
     """T11, X31: only the address of the peer is given."""
-    configs = [
-        ndpstack.StackConfig(name="e0", backend=backend, netns=name, force=True) for name in link
-    ]
+    configs = [ndpstack.StackConfig(name="e0", backend=backend, netns=name) for name in link]
     with (
         ndpstack.Stack(configs[0]) as here,
         ndpstack.Stack(configs[1]) as there,
