@@ -86,7 +86,10 @@ def _integer(value: object, units: dict[str, int], kind: str, example: str) -> i
     exact = _scale(value, units, kind, example)
     if exact < 0:
         raise UnitError(f"{value!r} is negative; {kind} is not")
-    return round(exact)
+    rounded = round(exact)
+    if exact and not rounded:  # 0 often means something else, such as no limit.
+        raise UnitError(f"{value!r} is less than the least that counts; write 0 if that is meant")
+    return rounded
 
 
 def parse_size(value: object) -> Bytes:

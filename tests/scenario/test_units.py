@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,6 +21,9 @@ from ndpstack.toml import (
     parse_size,
     parse_time,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -106,3 +110,18 @@ def test_quantities_are_written_in_the_unit_that_reads_best() -> None:
     assert format_time(7_200_000) == "7.2us"
     assert format_size(270_000) == "270KB"
     assert format_rate(10**10) == "10Gbit"
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_rate, "5e-30Gbit"),
+        (parse_rate, "0.4bit"),
+        (parse_size, "0.2B"),
+        (parse_time, "0.1ps"),
+    ],
+)
+def test_what_rounds_to_nothing_is_refused(parse: Callable[[object], int], text: str) -> None:
+    with pytest.raises(UnitError, match="less than the least"):
+        parse(text)
+    assert parse("0" + text.lstrip("0123456789.e-")) == 0
