@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096u
@@ -72,23 +74,36 @@ static int map_memory(struct nd_channel *channel, bool core)
 
 static void forget(struct nd_channel *channel, const struct nd_channel_layout *layout)
 {
-	*channel = (struct nd_channel){ .layout = *layout };
+	*channel = (struct nd_channel){ .layout = *layout, .bell = -1 };
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
 		channel->fds[i] = -1;
 }
 
+/* Whatever the application does with what it gets, the core's write to its own eventfd returns. */
+static int make_bell(struct nd_channel *channel)
+{
+	struct epoll_event each_ring = { .events = EPOLLIN | EPOLLET };
+	int outer = epoll_create1(EPOLL_CLOEXEC);
+
+	channel->fds[ND_CHANNEL_WAKE_APP] = outer;
+	channel->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return outer < 0 || channel->bell < 0 ||
+			       epoll_ctl(outer, EPOLL_CTL_ADD, channel->bell, &each_ring) < 0
+		       ? -errno
+		       : 0;
+}
+
 int nd_channel_make(struct nd_channel *channel, const struct nd_channel_layout *layout)
 {
-	int code = 0;
+	int code;
 
 	forget(channel, layout);
 	channel->fds[ND_CHANNEL_MEMORY] =
 		memfd_create("ndpstack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (channel->fds[ND_CHANNEL_MEMORY] < 0)
+		return -errno;
 	channel->fds[ND_CHANNEL_WAKE_CORE] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	channel->fds[ND_CHANNEL_WAKE_APP] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
-		if (channel->fds[i] < 0)
-			code = -errno;
+	code = channel->fds[ND_CHANNEL_WAKE_CORE] < 0 ? -errno : make_bell(channel);
 	if (code == 0 &&
 	    (ftruncate(channel->fds[ND_CHANNEL_MEMORY], (off_t)plan_of(layout).bytes) < 0 ||
 	     fcntl(channel->fds[ND_CHANNEL_MEMORY], F_ADD_SEALS, SEALS) < 0))
@@ -120,6 +135,7 @@ void nd_channel_unmap(struct nd_channel *channel)
 	free(channel->arena_memory);
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
 		nd_fds_close(&channel->fds[i]);
+	nd_fds_close(&channel->bell);
 	channel->map = NULL;
 	channel->arena_memory = NULL;
 }
@@ -144,11 +160,13 @@ static void ring_bell(int fd)
 		nd_assert(errno == EAGAIN || errno == EINTR);
 }
 
+/* O_NONBLOCK is of the open file, so the application may have taken it off: each read says it. */
 static void hush_bell(int fd)
 {
 	uint64_t rings;
+	struct iovec all = { .iov_base = &rings, .iov_len = sizeof(rings) };
 
-	if (read(fd, &rings, sizeof(rings)) < 0)
+	if (preadv2(fd, &all, 1, -1, RWF_NOWAIT) < 0)
 		nd_assert(errno == EAGAIN || errno == EINTR);
 }
 
@@ -186,7 +204,10 @@ void nd_channel_wake_core(struct nd_channel *channel)
 
 void nd_channel_hush_app(struct nd_channel *channel)
 {
-	hush_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
+	struct epoll_event rung;
+
+	if (epoll_wait(channel->fds[ND_CHANNEL_WAKE_APP], &rung, 1, 0) < 0)
+		nd_assert(errno == EINTR);
 }
 
 void nd_channel_disarm_app(struct nd_channel *channel)
@@ -273,7 +294,7 @@ bool nd_channel_post(struct nd_channel *channel, const struct nd_event *event)
 void nd_channel_wake_app(struct nd_channel *channel)
 {
 	if (nd_ring_must_wake(&channel->completions))
-		ring_bell(channel->fds[ND_CHANNEL_WAKE_APP]);
+		ring_bell(channel->bell);
 }
 
 bool nd_channel_arm_core(struct nd_channel *channel)

@@ -6,11 +6,12 @@
  *	completion ring   core -> application    events
  *	send region       the application's payloads; it allocates
  *	receive region    messages for the application; the core allocates
- *	an eventfd each way
+ *	a descriptor each way that wakes
  *
  * The core makes the memory, seals it, and never believes what is in it: each command is copied
- * out before it is checked, and positions, offsets and lengths are bounded. The application trusts
- * the core.
+ * out before it is checked, and positions, offsets and lengths are bounded. Nor does it block on
+ * what both hold: it reads the eventfd that the application rings without waiting, and rings one
+ * of its own, which the application sees through an epoll. The application trusts the core.
  */
 #ifndef ND_HOST_CHANNEL_H
 #define ND_HOST_CHANNEL_H
@@ -45,6 +46,7 @@ enum { ND_CHANNEL_MEMORY, ND_CHANNEL_WAKE_CORE, ND_CHANNEL_WAKE_APP, ND_CHANNEL_
 struct nd_channel {
 	struct nd_channel_layout layout;
 	int fds[ND_CHANNEL_FDS];
+	int bell;               /* core: behind ND_CHANNEL_WAKE_APP, and never handed over; or -1 */
 	uint8_t *map;
 	size_t map_bytes;
 	struct nd_ring submissions;

@@ -77,6 +77,7 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 		.core = core,
 		.connection = connection,
 		.epoll = -1,
+		.channel.bell = -1,
 		.spin = nd_spin_make(nd_core_cpus() > 1 ? ND_SPIN_MOST : 0, ND_SPIN_TRY_EVERY),
 	};
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)

@@ -4,7 +4,9 @@
 #include "test/harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -189,6 +191,29 @@ TEST(nd_channel_arm__wakes_either_end)
 	app.armed = true;
 	CHECK_EQ(nd_channel_events(&app, &event, 1), 1);
 	CHECK_EQ(poll(bells, 2, 0), 0);
+	close_both();
+}
+
+/* Flags and counters of what was handed over are the application's, too. */
+TEST(nd_channel__hostile_bells)
+{
+	struct pollfd bell;
+
+	open_both();
+	for (uint32_t i = ND_CHANNEL_WAKE_CORE; i < ND_CHANNEL_FDS; i++) {
+		eventfd_write(app.fds[i], UINT64_MAX - 1); /* as full as it gets, where it can be */
+		CHECK_EQ(fcntl(app.fds[i], F_SETFL, 0), 0);
+	}
+	for (uint32_t i = 0; i < 2; i++) /* rung, and silent */
+		nd_channel_hush_core(&core);
+	bell = (struct pollfd){ .fd = app.fds[ND_CHANNEL_WAKE_APP], .events = POLLIN };
+	for (uint32_t i = 0; i < 3; i++) {
+		nd_channel_hush_app(&app);
+		CHECK_EQ(poll(&bell, 1, 0), 0);
+		CHECK(nd_channel_arm_app(&app));
+		nd_channel_wake_app(&core);
+		CHECK_EQ(poll(&bell, 1, 0), 1);
+	}
 	close_both();
 }
 
