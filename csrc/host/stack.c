@@ -177,10 +177,14 @@ void nd_stack_close(struct nd_stack *stack)
 	free_handle(stack);
 	if (!core)
 		return;
+	/*
+	 * While it still counts: once it does not, another thread may close the last handle, and
+	 * the core is gone. A polled core in another thread finds out by itself.
+	 */
+	if (__atomic_load_n(&core->handles, __ATOMIC_ACQUIRE) > 1)
+		nd_core_call(core, detach_closed, NULL);
 	if (__atomic_sub_fetch(&core->handles, 1, __ATOMIC_ACQ_REL) == 0)
 		nd_core_close(core);
-	else /* a polled core in another thread finds out by itself */
-		nd_core_call(core, detach_closed, NULL);
 }
 
 /* ---- messages ---- */

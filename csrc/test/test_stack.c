@@ -160,6 +160,30 @@ TEST(nd_stack_share__serves_several_applications)
 	close_pair(&pair);
 }
 
+static void *close_handle(void *stack)
+{
+	nd_stack_close(stack);
+	return NULL;
+}
+
+/* Whichever is the last: no other one uses the core after that. */
+TEST(nd_stack_close__of_many_handles_at_once)
+{
+	struct nd_stack_config config = config_of("test-stack-close", 0, false);
+	pthread_t threads[16];
+	struct nd_stack *stacks[16];
+
+	for (uint32_t round = 0; round < 10; round++) {
+		stacks[0] = open_stack(&config);
+		for (uint32_t i = 1; i < ND_ARRAY_SIZE(stacks); i++)
+			CHECK(stacks[i] = nd_stack_share(stacks[0], &error));
+		for (uint32_t i = 0; i < ND_ARRAY_SIZE(stacks); i++)
+			CHECK_EQ(pthread_create(&threads[i], NULL, close_handle, stacks[i]), 0);
+		for (uint32_t i = 0; i < ND_ARRAY_SIZE(stacks); i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
 TEST(nd_stack_share__refuses_one_too_many)
 {
 	struct pair pair = open_pair("many", false);
