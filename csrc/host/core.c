@@ -19,6 +19,9 @@
 
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
+#define RING_MAX (1u << 20)
+#define EVENTS_MIN 2u /* one in two may be a message */
+#define REGION_MAX (1u << 31)
 #define LINGER_TRY_EVERY 16u /* waits of an event loop: it pays when the other end is awake, too */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
@@ -115,12 +118,37 @@ static int check_ports(const struct nd_stack_config *config, struct nd_error *er
 	return 0;
 }
 
+static int check_channel(const struct nd_stack_channel_config *config, struct nd_error *error)
+{
+	const struct {
+		const char *name;
+		uint32_t value, least, most;
+	} limits[] = {
+		{ "commands", config->commands, 1, RING_MAX },
+		{ "events", config->events, EVENTS_MIN, RING_MAX },
+		{ "send_bytes", config->send_bytes, ND_CHANNEL_BLOCK_BYTES, REGION_MAX },
+		{ "receive_bytes", config->receive_bytes, ND_CHANNEL_BLOCK_BYTES, REGION_MAX },
+	};
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(limits); i++)
+		if (limits[i].value &&
+		    (limits[i].value < limits[i].least || limits[i].value > limits[i].most))
+			return nd_error_set(error, -EINVAL,
+					    "stack: %s of the channel is %u; give %u to %u, or 0 "
+					    "for the default",
+					    limits[i].name, limits[i].value, limits[i].least,
+					    limits[i].most);
+	return 0;
+}
+
 static int check_config(const struct nd_stack_config *config, struct nd_error *error)
 {
 	static const uint8_t none[16];
 	int code = check_ports(config, error);
 	const char *why;
 
+	if (code == 0)
+		code = check_channel(&config->channel, error);
 	if (code < 0)
 		return code;
 	if (memcmp(config->address_v4, none, 16) == 0 && memcmp(config->address_v6, none, 16) == 0)

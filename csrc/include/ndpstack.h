@@ -108,10 +108,10 @@ enum nd_stack_profile {
 	ND_STACK_POLLED,     /* no thread: the application's runs it, see nd_stack_poll() */
 };
 
-/* Memory of one application's channel. */
+/* Memory of one application's channel: rings of up to 2^20, regions of 64 bytes to 2 GiB. */
 struct nd_stack_channel_config {
 	uint32_t commands;  /* submission ring, 0: 1024 */
-	uint32_t events;    /* completion ring, 0: 4096 */
+	uint32_t events;    /* completion ring, from 2 on, 0: 4096 */
 	uint32_t send_bytes;    /* buffers to send from, 0: 16 MiB */
 	uint32_t receive_bytes; /* messages being received or held, 0: 32 MiB */
 };

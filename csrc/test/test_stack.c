@@ -578,6 +578,14 @@ TEST(nd_stack_open__explains_what_is_wrong)
 	config.no_ndp = config.no_homa = true;
 	CHECK(!nd_stack_open(&config, &error));
 	CHECK(strstr(error.text, "no protocol"));
+	config = config_of("x", 0, false);
+	config.channel.receive_bytes = (1u << 31) + 64;
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "receive_bytes of the channel is 2147483712; give 64 to"));
+	config.channel.receive_bytes = 0;
+	config.channel.events = 1; /* would never hold a message */
+	CHECK(!nd_stack_open(&config, &error));
+	CHECK(strstr(error.text, "events of the channel is 1; give 2 to"));
 }
 
 int main(int argc, char **argv)
