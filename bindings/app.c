@@ -44,6 +44,10 @@ int nd_app_share(struct nd_app *app, struct nd_app *other, struct nd_error *erro
 {
 	struct nd_stack *stack = NULL;
 
+	if (other->foreign)
+		return nd_error_set(error, -ECHILD,
+				    "stack: it was opened before a fork; open one in the child, or "
+				    "start processes by spawn");
 	pthread_mutex_lock(&other->mutex);
 	if (other->stack)
 		stack = nd_stack_share(other->stack, error);
