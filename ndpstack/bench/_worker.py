@@ -17,7 +17,17 @@ def main(role: str, text: str) -> None:
     if role == "serve":
         contestant.serve(turn, lambda port: print(port, flush=True))
     else:
-        print(json.dumps(asdict(contestant.measure(turn))), flush=True)
+        say(json.dumps(asdict(contestant.measure(turn))))
+
+
+def say(text: str) -> None:
+    """Writes a line, all of it, to the parent.
+
+    A signal ends a long write to a pipe before its end, and print() does not go on where Python
+    runs unbuffered.
+    """
+    with open(sys.stdout.fileno(), "wb", closefd=False) as parent:
+        parent.write(f"{text}\n".encode())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -251,3 +254,22 @@ def test_requests_beside_an_incast_are_answered() -> None:
     waits = beside_incast(1, lambda _share, name: told.append(name), small)
     assert told == ["Homa", "kernel TCP"]
     assert [(each.requests, each.unanswered) for each in waits] == [(4, 0), (4, 0)]
+
+
+SAYS_MUCH = """
+import signal
+from ndpstack.bench._worker import say
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+say("x" * 1_000_000)
+"""
+"""Signals come while it waits for a reader."""
+
+
+def test_a_worker_says_all_though_signals_come() -> None:
+    argv = [sys.executable, "-P", "-u", "-c", SAYS_MUCH]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        worker.stdout.read(1)
+        time.sleep(0.2)
+        assert worker.stdout.read() == b"x" * 999_999 + b"\n"
