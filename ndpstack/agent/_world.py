@@ -65,18 +65,18 @@ class World:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             if self.name == "netns":
-                plan = self.drawing.plan
-                self.lab = stack.enter_context(Lab(plan, scenario=self._file.name))
+                self.lab = Lab(self.drawing.plan, scenario=self._file.name)
             self._port = port_names(self.drawing, self.lab)
-            self.fabric = stack.enter_context(
-                Fabric(
-                    self._file.scenario,
-                    self.drawing,
-                    self._port,
-                    plain_packets=self._plain_packets,
-                    folder=self.lab.folder if self.lab else None,
-                )
+            self.fabric = Fabric(
+                self._file.scenario,
+                self.drawing,
+                self._port,
+                plain_packets=self._plain_packets,
+                folder=self.lab.folder if self.lab else None,
             )
+            if self.lab is not None:
+                stack.enter_context(self.lab)
+            stack.enter_context(self.fabric)
             if self.lab is not None:
                 self.lab.announce(self.fabric.control)
             # Now, not before: of the switches' process only the data path is in a hurry.

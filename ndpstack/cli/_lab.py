@@ -97,8 +97,12 @@ def _up(arguments: argparse.Namespace) -> int:
     file = load_scenario(arguments.scenario, arguments.set)
     drawing = blueprint(file.scenario)
     with interruptible(), contextlib.ExitStack() as stack:
-        lab = stack.enter_context(Lab(drawing.plan, arguments.name, scenario=file.name))
-        fabric = None if arguments.bare else stack.enter_context(_switches(lab, file, drawing))
+        lab = Lab(drawing.plan, arguments.name, scenario=file.name)
+        # Before anything is built: what is too large for the switches is refused at once.
+        fabric = None if arguments.bare else _switches(lab, file, drawing)
+        stack.enter_context(lab)
+        if fabric is not None:
+            stack.enter_context(fabric)
         control = fabric.control if fabric else ""
         # From here on a signal is how a lab is meant to end.
         with contextlib.suppress(KeyboardInterrupt):

@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SWITCHES_MAX = 16
+"""Of one worker."""
+
+PORTS_MAX = 64
+"""Of a switch."""
+
+GROUPS_MAX = 256
+"""Of a switch."""
+
+MEMBERS_MAX = 32
+"""Of a group."""
+
 Backend = Literal["memory", "packet", "udp", "xdp"]
 Mode = Literal["random", "round-robin", "flow", "path"]
 

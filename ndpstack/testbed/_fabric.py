@@ -42,6 +42,9 @@ class Fabric:
         plain_packets: Above 0: switches as TCP knows them, that each flow crosses by one way and
             whose ports drop what exceeds so many packets.
         folder: Where the daemon's files are; one that lasts as long as the fabric when None.
+
+    Raises:
+        TestbedError: There are more switches, or ports of one, than a switchd runs.
     """
 
     def __init__(

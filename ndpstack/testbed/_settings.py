@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from ndpstack._disciplines import FAIR, Queue, fair_parts, fair_share, single
 from ndpstack._priority import LEVEL
 from ndpstack.scenario._protocols import protocol
+from ndpstack.switch._config import PORTS_MAX, SWITCHES_MAX
 from ndpstack.testbed._blueprint import LAST_HOP
+from ndpstack.testbed._errors import TestbedError
 from ndpstack.toml import Place
 from ndpstack.toml.structs import spelled
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from ndpstack.scenario import Scenario
     from ndpstack.testbed._blueprint import Blueprint, Route, SwitchPort
+    from ndpstack.testbed._plan import Plan
     from ndpstack.testbed._ports import PortName
     from ndpstack.toml import Table
 
@@ -59,8 +62,28 @@ def switchd_settings(
         port: How the port of a node is opened.
         plain_packets: Above 0: switches as TCP knows them, that each flow crosses by one way and
             whose ports drop what exceeds so many packets.
+
+    Raises:
+        TestbedError: There are more switches, or ports of one, than a switchd runs.
     """
+    _require_room(drawing.plan)
     return _Writer(scenario, drawing, port, plain_packets).table()
+
+
+def _require_room(plan: Plan) -> None:
+    remedy = "choose a smaller topology, or simulate it: ndpstack run --on sim"
+    if len(plan.switches) > SWITCHES_MAX:
+        raise TestbedError(
+            f"{len(plan.switches)} switches are more than the {SWITCHES_MAX} that one switchd "
+            f"runs; {remedy}"
+        )
+    for node in plan.switches:
+        ports = len(plan.ports(node.name))
+        if ports > PORTS_MAX:
+            raise TestbedError(
+                f"{ports} ports of {node.name} are more than the {PORTS_MAX} that a switch has; "
+                f"{remedy}"
+            )
 
 
 class _Writer:

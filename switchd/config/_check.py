@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from ndpstack.switch._config import GROUPS_MAX, MEMBERS_MAX, PORTS_MAX, SWITCHES_MAX
 from ndpstack.toml import dashed, suggest
 from switchd.config._schema import Config, Port, Profile, Switch
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from ndpstack.toml import Keys, Problems
 
-SWITCHES_MAX = 16
-PORTS_MAX = 64
-GROUPS_MAX = 256
-MEMBERS_MAX = 32
 FRAMING_BYTES = 22
 """Ethernet header and two VLAN tags above the MTU."""
 

@@ -19,7 +19,7 @@ from ndpstack._priority import REFUSED, real_time
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.control import Client
-from ndpstack.testbed import labs, leftovers, namespace_of, why_unavailable
+from ndpstack.testbed import Lab, labs, leftovers, namespace_of, why_unavailable
 from ndpstack.testbed._state import STATE_DIRECTORY
 from switchd.switchctl import main as switchctl
 
@@ -174,6 +174,17 @@ def test_a_signal_takes_it_down(scenario: str, name: str, number: signal.Signals
         process.wait()
     assert name not in labs()
     assert name not in leftovers()
+
+
+def test_a_lab_that_is_too_large_is_refused_before_it_is_built(
+    name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def build(_: Lab) -> None:
+        pytest.fail("it was built")
+
+    monkeypatch.setattr(Lab, "up", build)
+    assert main(["lab", "up", "incast", "--name", name]) == Exit.USAGE
+    assert "80 switches are more than the 16 that one switchd runs" in capfd.readouterr().err
 
 
 def test_names_that_cannot_be_are_refused(scenario: str, capfd: pytest.CaptureFixture[str]) -> None:

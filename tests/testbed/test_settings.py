@@ -116,6 +116,18 @@ def fits_on_a_machine(name: str) -> bool:
         return False
 
 
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        (["topology.leaves=14", "topology.spines=3"], "17 switches are more than the 16"),
+        (["topology.hosts-per-leaf=63"], "65 ports of edge0 are more than the 64"),
+    ],
+)
+def test_what_one_switchd_cannot_run_is_refused(overrides: list[str], text: str) -> None:
+    with pytest.raises(TestbedError, match=f"{text}.*--on sim"):
+        plan_of(parse_scenario(FABRIC, overrides=overrides).scenario)
+
+
 @pytest.mark.parametrize("name", [name for name in shipped_scenarios() if fits_on_a_machine(name)])
 def test_every_shipped_scenario_is_a_configuration(name: str) -> None:
     assert plan_of(load_scenario(name).scenario)
