@@ -9,9 +9,9 @@ import re
 import resource
 import socket
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ndpstack import _capabilities
 from ndpstack.doctor._finding import Finding, Status
 from ndpstack.testbed import leftovers, remove
 
@@ -28,8 +28,8 @@ KERNEL_FEATURES = {
     (6, 16): "backpressure from veth instead of silent loss",
 }
 
-CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 39: "CAP_BPF"}
-CAP_IPC_LOCK = 14
+OPENING = ("CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF")
+"""Capabilities that opening an XDP port takes."""
 
 MEMLOCK_BYTES = 8 << 20
 """Locked memory that two ports of 4 MiB need."""
@@ -40,8 +40,8 @@ def examine_machine() -> list[Finding]:
     return [
         *check_kernel(platform.release()),
         check_af_xdp(),
-        check_capabilities(effective_capabilities()),
-        check_memlock(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0], effective_capabilities()),
+        check_capabilities(_capabilities.effective()),
+        check_memlock(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0], _capabilities.effective()),
         check_cpus(len(os.sched_getaffinity(0))),
         *check_leftovers(),
     ]
@@ -91,22 +91,9 @@ def check_af_xdp() -> Finding:
     return Finding("af_xdp", Status.OK, "the kernel has AF_XDP")
 
 
-def effective_capabilities() -> int:
-    """The bits of CapEff of this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
-
-
-def missing_capabilities(effective: int) -> list[str]:
-    """Those of the three that opening an XDP port takes which are not held."""
-    return [name for bit, name in CAPABILITIES.items() if not effective >> bit & 1]
-
-
 def check_capabilities(effective: int) -> Finding:
     """The capabilities for XDP ports are held."""
-    missing = missing_capabilities(effective)
+    missing = _capabilities.missing(effective, OPENING)
     if missing:
         return Finding(
             "capabilities",
@@ -120,14 +107,16 @@ def check_capabilities(effective: int) -> Finding:
 
 def check_memlock(limit_bytes: int, effective: int) -> Finding:
     """Packet memory counts against the locked-memory limit unless CAP_IPC_LOCK is held."""
-    if limit_bytes == resource.RLIM_INFINITY or effective >> CAP_IPC_LOCK & 1:
+    if limit_bytes == resource.RLIM_INFINITY or not _capabilities.missing(
+        effective, ["CAP_IPC_LOCK"]
+    ):
         return Finding("memlock", Status.OK, "locked memory is not limited")
     shown = f"locked memory is limited to {limit_bytes >> 10} KiB"
     if limit_bytes < MEMLOCK_BYTES:
         # Who may not open ports needs no memory for them.
         return Finding(
             "memlock",
-            Status.WARN if missing_capabilities(effective) else Status.FAIL,
+            Status.WARN if _capabilities.missing(effective, OPENING) else Status.FAIL,
             f"{shown}; two ports need {MEMLOCK_BYTES >> 10} KiB",
             "LimitMEMLOCK=infinity in the unit, or: ulimit -l unlimited",
         )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from pyroute2 import netns
 from pyroute2.netlink.exceptions import NetlinkError
 
-from ndpstack import _netns
+from ndpstack import _capabilities, _netns
 from ndpstack.testbed._errors import TestbedError
 from ndpstack.testbed._links import set_up
 from ndpstack.testbed._offload import disable_offloads
@@ -49,6 +49,12 @@ def why_unavailable() -> str | None:
     """Why labs cannot be built here, or None when they can."""
     if os.geteuid() != 0:
         return "network namespaces need root; run with sudo, or use --on memory"
+    missing = _capabilities.missing(_capabilities.effective(), ("CAP_SYS_ADMIN", "CAP_NET_ADMIN"))
+    if missing:
+        return (
+            f"network namespaces need {' and '.join(missing)}, which root does not have here; "
+            "start the container with it (docker run --privileged), or use --on memory"
+        )
     if shutil.which("nsenter") is None:
         return "nsenter is missing; install the package util-linux"
     return None

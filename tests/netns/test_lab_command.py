@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=str(why_unavailable()))
 
+NDPSTACK = ["-P", "-c", "from ndpstack.cli import main; raise SystemExit(main())"]
+"""What Python is told to run as the command."""
+
 SCENARIO = f"""
 {FOUR_HOSTS}[switch.queue]
 discipline = "droptail"
@@ -158,9 +161,8 @@ def test_what_kill_9_left_is_shown_and_removed(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_takes_it_down(scenario: str, name: str, number: signal.Signals) -> None:
-    command = ["lab", "up", scenario, "--name", name, "--bare"]
     process = subprocess.Popen(
-        [sys.executable, "-c", f"from ndpstack.cli import main; raise SystemExit(main({command}))"],
+        [sys.executable, *NDPSTACK, "lab", "up", scenario, "--name", name, "--bare"],
         stdout=subprocess.DEVNULL,
     )
     try:
@@ -174,6 +176,23 @@ def test_a_signal_takes_it_down(scenario: str, name: str, number: signal.Signals
         process.wait()
     assert name not in labs()
     assert name not in leftovers()
+
+
+@pytest.mark.parametrize("capability", ["sys_admin", "net_admin"])
+def test_root_that_may_not_make_namespaces_is_told_what_it_lacks(
+    scenario: str, capability: str
+) -> None:
+    """As in a container, whose root lacks what no other root does."""
+    without = ["setpriv", "--bounding-set", f"-{capability}", "--inh-caps", f"-{capability}"]
+    done = subprocess.run(
+        [*without, sys.executable, *NDPSTACK, "lab", "up", scenario],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == Exit.USAGE
+    assert f"need CAP_{capability.upper()}, which root does not have here" in done.stderr
+    assert "docker run --privileged" in done.stderr
 
 
 def test_a_lab_that_is_too_large_is_refused_before_it_is_built(
