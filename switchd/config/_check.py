@@ -72,8 +72,7 @@ class _Switch:
             self._group(name, group.ports, (*self.keys, "group", name))
         self._forwarding()
         for name, mirror in switch.mirror.items():
-            here = (*self.keys, "mirror", name, "source")
-            self._known(mirror.source, list(switch.port), here, "port")
+            self._mirror(mirror.source, (*self.keys, "mirror", name, "source"))
 
     def _known(self, names: Iterable[str], known: list[str], keys: Keys, what: str) -> None:
         for name in names:
@@ -116,6 +115,13 @@ class _Switch:
         if len(set(ports)) != len(ports):
             self.problems.add((*keys, "ports"), "a port is in it twice")
         self._known(ports, list(self.switch.port), (*keys, "ports"), "port")
+
+    def _mirror(self, ports: tuple[str, ...], keys: Keys) -> None:
+        if not ports:
+            self.problems.add(keys, "no port; name those to copy from")
+        if len(set(ports)) != len(ports):
+            self.problems.add(keys, "a port is in it twice")
+        self._known(ports, list(self.switch.port), keys, "port")
 
     def _forwarding(self) -> None:
         switch = self.switch

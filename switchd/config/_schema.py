@@ -269,7 +269,7 @@ class Mirror:
     """Copies of frames, written to a file that wireshark reads (pcapng)."""
 
     source: tuple[str, ...]
-    """Ports of the same switch."""
+    """Ports of the same switch, one at least."""
     direction: Literal["rx", "tx", "both"] = "both"
     """Frames that arrive, that leave, or all."""
     file: FileName

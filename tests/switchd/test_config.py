@@ -164,6 +164,8 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[priorities]\ncutoffs=['2KB','1KB']", "ascending sizes"),
         ("[priorities]\nlevels=3", "8, 4, 2 or 1"),
         ("[switch.a.mirror.m]\nsource=[]\nfile='../x'", "without a folder"),
+        ("[switch.a.mirror.m]\nsource=[]\nfile='f'", "mirror.m.source: no port; name those"),
+        ("[switch.a]\nport.p={}\nmirror.m={source=['p','p'], file='f'}", "port is in it twice"),
         (
             "[switch.a.port.p]\n[switch.a.mirror]\nm={source=['p'], file='f'}\n"
             "[switch.b.port.q]\n[switch.b.mirror]\nn={source=['q'], file='f'}",
