@@ -320,3 +320,26 @@ def test_merging_keeps_what_only_one_side_has() -> None:
         "a": {"x": 1, "y": 2}, "b": [{"i": 1}, {"i": 2}], "c": 3,
     }  # fmt: skip
     assert merge({"a": [1]}, {"a": [2]}) == {"a": [2]}
+
+
+def test_a_key_may_have_dashes_in_one_file_and_underscores_in_another(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("tc-to-dscp = { 6 = 3 }", "tc-to-dscp = { 6 = 3, 5 = 1 }"))
+    trim = "[switch.tor0.trim]\ndscp-value = 9\n"
+    faults = "[switch.tor0.port.h1.faults]\nreorder_max = '1us'\n"
+    write(tmp_path, f"{trim}{faults}", "conf.d/10.toml")
+    runtime: Table = {"port": {"h1": {"tc_to_dscp": {"6": 4}, "faults": {"reorder-max": "2us"}}}}
+    switch = load(path, {"switch": {"tor0": runtime}}).config.switch["tor0"]
+    assert switch.trim.dscp_value == 9
+    assert switch.port["h1"].tc_to_dscp == {5: 1, 6: 4}
+    assert switch.port["h1"].faults is not None
+    assert switch.port["h1"].faults.reorder_max == 2 * 10**6
+    twice = "[switch.tor0.trim]\ndscp-value = 9\ndscp_value = 9\n"
+    write(tmp_path, twice, "conf.d/20.toml")
+    with pytest.raises(ConfigError, match="given twice, with dashes and with underscores"):
+        load(path)
+
+
+def test_names_that_differ_in_a_dash_are_two(tmp_path: Path) -> None:
+    path = write(tmp_path, "[switch.a.port.p_1]\nrate = '1Gbit'\n")
+    write(tmp_path, "[switch.a.port.p-1]\nrate = '2Gbit'\n", "conf.d/10.toml")
+    assert set(load(path).config.switch["a"].port) == {"p_1", "p-1"}
