@@ -329,14 +329,22 @@ struct nd_core *nd_core_make(const struct nd_stack_config *config, struct nd_err
 	return core;
 }
 
+static int copy_service(struct nd_core *core, const char *service, struct nd_error *error)
+{
+	if (!service)
+		return 0;
+	core->config.service = strdup(service);
+	return core->config.service ? 0 : nd_error_set(error, -ENOMEM, "stack: no memory");
+}
+
 struct nd_core *nd_core_open(const struct nd_stack_config *config, struct nd_error *error)
 {
 	struct nd_core *core = nd_core_make(config, error);
 
 	if (!core)
 		return NULL;
-	core->config.service = config->service ? strdup(config->service) : NULL;
-	if (set_up(core, error) < 0 || start(core, error) < 0) {
+	if (copy_service(core, config->service, error) < 0 || set_up(core, error) < 0 ||
+	    start(core, error) < 0) {
 		nd_core_tear_down(core);
 		return NULL;
 	}
