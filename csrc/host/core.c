@@ -195,7 +195,8 @@ static int check_spinning(struct nd_core *core, struct nd_error *error)
 
 static int open_service(struct nd_core *core, struct nd_error *error)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	/* By edges: who cannot be accepted yet waits for the next check, and wakes nobody meanwhile. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
 	core->service = core->config.service_socket ? core->config.service_socket
 						    : nd_fds_listen(core->config.service, error);

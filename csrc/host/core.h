@@ -52,6 +52,8 @@
 	X(messages_withheld, "Messages not accepted because the application holds its full share.") \
 	X(apps_attached, "Applications that attached.") \
 	X(apps_refused, "Applications refused because of the limit, memory or credentials.") \
+	X(apps_put_off, "Times that applications had to wait because the process had no descriptor, " \
+			"or the system no memory, to accept them; raise LimitNOFILE.") \
 	X(apps_ended, "Applications that closed or died, and were reclaimed.") \
 	X(apps_overrun, "Applications detached because they let too many events pile up.") \
 	X(apps_corrupt, "Applications detached because they wrote nonsense into their rings.") \

@@ -317,6 +317,8 @@ void nd_core_answer_service(struct nd_core *core)
 		else
 			core->counters.apps_refused++;
 	}
+	core->counters.apps_put_off += connection == -EMFILE || connection == -ENFILE ||
+				       connection == -ENOBUFS || connection == -ENOMEM;
 }
 
 /* Ends those that are gone, hostile, or hopelessly behind. */

@@ -92,6 +92,11 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 			     "stack: the core took no further application; it serves at most %d, "
 			     "or has no memory for one more channel",
 			     ND_STACK_APPS_MAX);
+	else if (code == -ETIMEDOUT)
+		nd_error_set(error, code,
+			     "stack: cannot attach: the core does not answer; it is stopped, or its "
+			     "process has no free descriptor (core.apps_put_off): raise its "
+			     "LimitNOFILE");
 	else
 		nd_error_set(error, code, "stack: cannot attach: %s", strerror(-code));
 	free_handle(stack);

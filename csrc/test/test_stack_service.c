@@ -3,6 +3,108 @@
 #include "host/core.h"
 #include "test/memory_pair.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define CHECK_EVERY (100 * ND_MSEC) /* of the core */
+
+/* A core with a service: below path, or of an abstract name. */
+static struct nd_stack *open_service(const char *case_name, const char *path, char service[64])
+{
+	struct nd_stack_config config;
+	char name[64];
+
+	snprintf(name, sizeof(name), "test-stack-%d-%s", getpid(), case_name);
+	snprintf(service, 64, "%stest-service-%d-%s", path, getpid(), case_name);
+	config = config_of(name, 0, false);
+	config.service = service;
+	return open_stack(&config);
+}
+
+static pid_t start(void (*run)(const char *service), const char *service)
+{
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		run(service);
+		_exit(0);
+	}
+	return child;
+}
+
+static void await_success(pid_t child)
+{
+	int status;
+
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* ---- descriptors ---- */
+
+/* The soft limit on descriptors as it was. */
+static rlim_t set_descriptors_max(rlim_t most)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = most;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return before;
+}
+
+/* The lowest that is free. */
+static rlim_t next_descriptor(void)
+{
+	int fd = dup(0);
+
+	CHECK(fd >= 0);
+	close(fd);
+	return (rlim_t)fd;
+}
+
+/* Has descriptors, and patience with a core that has none. */
+static void attach_in_time(const char *service)
+{
+	nd_ns end = clock_now() + PATIENCE;
+	struct nd_stack *app;
+
+	set_descriptors_max(256);
+	while (!(app = nd_stack_attach(service, &error))) {
+		CHECK(strstr(error.text, "does not answer") || strstr(error.text, "connections wait"));
+		CHECK(clock_now() < end);
+	}
+	CHECK_EQ(resolve(app, addresses[0][0]), 0);
+}
+
+/* Who waits is seen to by each check, wakes nobody in between, and is served when it can be. */
+TEST(nd_core_answer_service__sleeps_without_a_descriptor)
+{
+	char service[64];
+	struct nd_stack *host = open_service("descriptors", "", service);
+	rlim_t before;
+	uint64_t sleeps;
+	nd_ns since;
+	pid_t child;
+
+	await_counter(host, "sleeps", 1); /* watches its port */
+	before = set_descriptors_max(next_descriptor());
+	child = start(attach_in_time, service);
+	await_counter(host, "apps_put_off", 1);
+	sleeps = counter(host, ND_STACK_GROUP_CORE, "sleeps");
+	since = clock_now();
+	usleep(5 * CHECK_EVERY / ND_USEC);
+	sleeps = counter(host, ND_STACK_GROUP_CORE, "sleeps") - sleeps;
+	CHECK(sleeps <= 2 * ((clock_now() - since) / CHECK_EVERY + 4));
+	set_descriptors_max(before);
+	await_success(child);
+	await_counter(host, "apps_ended", 1);
+	nd_stack_close(host);
+}
+
 /* ---- opening without memory ---- */
 
 /* This program's own, in place of the system's: has no memory for one text. */
