@@ -51,7 +51,7 @@
 	X(events_orphaned, "Events for an application that was gone.") \
 	X(messages_withheld, "Messages not accepted because the application holds its full share.") \
 	X(apps_attached, "Applications that attached.") \
-	X(apps_refused, "Applications refused because of the limit, memory or credentials.") \
+	X(apps_refused, "Applications refused because of a limit, memory or credentials.") \
 	X(apps_put_off, "Times that applications had to wait because the process had no descriptor, " \
 			"or the system no memory, to accept them; raise LimitNOFILE.") \
 	X(apps_ended, "Applications that closed or died, and were reclaimed.") \
@@ -111,6 +111,7 @@ struct nd_core_app {
 	uint64_t serial;      /* of its attachment, from 1 on */
 	bool news;            /* events that are worth waking the application for */
 	int connection;       /* sign of life, both ways */
+	uint32_t user;        /* at its other end */
 	struct nd_channel channel;
 	uint32_t held;        /* received messages that it has not released */
 	struct nd_event *backlog; /* ring of channel.layout.events that found no room */

@@ -220,7 +220,7 @@ static int make_app(struct nd_core *core, struct nd_core_app *app, int connectio
 	struct nd_channel_layout layout = layout_of(&core->config.channel);
 	int code;
 
-	*app = (struct nd_core_app){ .connection = connection };
+	*app = (struct nd_core_app){ .connection = connection, .user = nd_fds_user(connection) };
 	app->backlog = calloc(layout.events, sizeof(*app->backlog));
 	if (!app->backlog)
 		return -ENOMEM;
@@ -262,29 +262,46 @@ static void find_sole_app(struct nd_core *core)
 	__atomic_store_n(&core->sole_app, sole, __ATOMIC_RELAXED);
 }
 
+/*
+ * A free place for one more application of this user, or -errno. Who is neither root nor our own
+ * user has no more of them than stay free, so that the last one is always for those.
+ */
+static int find_place(const struct nd_core *core, uint32_t user)
+{
+	uint32_t theirs = 1, left = 0, first = 0;
+
+	for (uint32_t i = ND_STACK_APPS_MAX; i > 0; i--) {
+		const struct nd_core_app *app = &core->apps[i - 1];
+
+		theirs += app->used && app->user == user;
+		left += !app->used;
+		if (!app->used)
+			first = i - 1;
+	}
+	if (!left)
+		return -EUSERS;
+	return theirs >= left && !nd_fds_is_own_user(user) ? -EDQUOT : (int)first;
+}
+
 int nd_core_attach(struct nd_core *core, int connection)
 {
-	uint32_t index = 0;
-	int code;
+	int index = find_place(core, nd_fds_user(connection));
+	int code = index < 0 ? index : make_app(core, &core->apps[index], connection);
 
-	while (index < ND_STACK_APPS_MAX && core->apps[index].used)
-		index++;
-	if (index == ND_STACK_APPS_MAX) {
-		core->counters.apps_refused++;
-		close(connection);
-		return -EUSERS;
-	}
-	code = make_app(core, &core->apps[index], connection);
 	if (code < 0) {
 		core->counters.apps_refused++;
-		free_app(core, &core->apps[index]);
+		nd_fds_refuse(connection, code);
+		if (index < 0)
+			close(connection);
+		else
+			free_app(core, &core->apps[index]);
 		return code;
 	}
-	core->apps_limit = nd_max_u32(core->apps_limit, index + 1);
+	core->apps_limit = nd_max_u32(core->apps_limit, (uint32_t)index + 1);
 	core->apps[index].serial = ++core->counters.apps_attached;
 	find_sole_app(core);
-	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, index, 0, 0);
-	return (int)index;
+	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, (uint32_t)index, 0, 0);
+	return index;
 }
 
 void nd_core_detach(struct nd_core *core, uint32_t index, nd_ns now)

@@ -12,6 +12,8 @@
 #include <time.h>
 
 #define ATTACH_TIMEOUT_MS 2000
+#define TEXT(value) TEXT_OF(value)
+#define TEXT_OF(value) #value
 
 struct nd_stack {
 	struct nd_core *core; /* in this process, or NULL */
@@ -62,6 +64,26 @@ static void free_handle(struct nd_stack *stack)
 	free(stack);
 }
 
+/* Why there is no channel. */
+static const char *why_not(int code)
+{
+	switch (code) {
+	case -EUSERS:
+		return "the core takes at most " TEXT(ND_STACK_APPS_MAX) " applications; end one";
+	case -EDQUOT:
+		return "who is neither root nor the core's own user gets no more of its places "
+		       "than stay free; end an application of this user";
+	case -EPERM:
+		return "the core serves root and its own user; for others, give its service the "
+		       "path of a socket for a name";
+	case -ETIMEDOUT:
+		return "the core does not answer; it is stopped, or its process has no free "
+		       "descriptor (core.apps_put_off): raise its LimitNOFILE";
+	default:
+		return strerror(-code);
+	}
+}
+
 /* A handle on the core at the other end of the connection, which it takes. */
 static struct nd_stack *make_handle(struct nd_core *core, int connection, struct nd_error *error)
 {
@@ -87,18 +109,7 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 		code = watch(stack);
 	if (code == 0)
 		return stack;
-	if (code == -EPIPE)
-		nd_error_set(error, code,
-			     "stack: the core took no further application; it serves at most %d, "
-			     "or has no memory for one more channel",
-			     ND_STACK_APPS_MAX);
-	else if (code == -ETIMEDOUT)
-		nd_error_set(error, code,
-			     "stack: cannot attach: the core does not answer; it is stopped, or its "
-			     "process has no free descriptor (core.apps_put_off): raise its "
-			     "LimitNOFILE");
-	else
-		nd_error_set(error, code, "stack: cannot attach: %s", strerror(-code));
+	nd_error_set(error, code, "stack: cannot attach: %s", why_not(code));
 	free_handle(stack);
 	return NULL;
 }

@@ -169,7 +169,11 @@ struct nd_stack *nd_stack_open(const struct nd_stack_config *config, struct nd_e
 /* A second application handle on the core that this process runs. */
 struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error);
 
-/* Attaches to the core of another process by its service name. */
+/*
+ * Attaches to the core of another process by its service name. Among the errors: -EUSERS: all places
+ * are taken; -EDQUOT: this user, who is neither root nor the core's own, has its share of them;
+ * -EPERM: the service has no path for a name, and this is another user; -ETIMEDOUT.
+ */
 struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error);
 
 /*

@@ -11,6 +11,7 @@
 
 #define ABSTRACT_PREFIX "ndpstack/"
 #define BACKLOG 8
+#define ERRNO_MAX 4095 /* of the kernel */
 
 /* Length of the address, or -ENAMETOOLONG. */
 static int make_address(const char *name, struct sockaddr_un *address)
@@ -113,22 +114,40 @@ int nd_fds_connect(const char *name, struct nd_error *error)
 	return nd_error_set(error, code, "%s: cannot connect: %s", name, strerror(-code));
 }
 
-int nd_fds_accept(int listener, bool any_user)
+uint32_t nd_fds_user(int socket)
 {
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
+
+	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ? ND_FDS_NOBODY
+									       : peer.uid;
+}
+
+bool nd_fds_is_own_user(uint32_t user)
+{
+	return user == 0 || user == geteuid();
+}
+
+void nd_fds_refuse(int socket, int code)
+{
+	int32_t reason = code;
+
+	nd_assert(code < 0);
+	/* Should it fail, the other end finds the connection closed, as it would without. */
+	(void)send(socket, &reason, sizeof(reason), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int nd_fds_accept(int listener, bool any_user)
+{
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;
-	if (any_user)
+	if (any_user || nd_fds_is_own_user(nd_fds_user(fd)))
 		return fd;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
-	    (peer.uid != 0 && peer.uid != geteuid())) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
+	nd_fds_refuse(fd, -EPERM);
+	close(fd);
+	return -EPERM;
 }
 
 int nd_fds_send(int socket, const void *message, uint32_t bytes, const int *fds, uint32_t count)
@@ -149,6 +168,18 @@ int nd_fds_send(int socket, const void *message, uint32_t bytes, const int *fds,
 	rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
 	memcpy(CMSG_DATA(rights), fds, sizeof(int) * count);
 	return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The reason of a refusal, 0: it is none. */
+static int reason_of(const void *message, ssize_t bytes)
+{
+	int32_t reason;
+
+	if (bytes != (ssize_t)sizeof(reason))
+		return 0;
+	memcpy(&reason, message, sizeof(reason));
+	/* -EAGAIN would say that the message may still come. */
+	return reason < 0 && reason >= -ERRNO_MAX && reason != -EAGAIN ? reason : 0;
 }
 
 /* Copies the descriptors out; returns how many came. */
@@ -180,13 +211,18 @@ int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t
 	};
 	int all[ND_FDS_MAX];
 	uint32_t taken;
+	int reason;
 	ssize_t got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 
+	nd_assert(bytes > sizeof(int32_t)); /* which a refusal has */
 	if (got < 0)
 		return -errno;
 	if (got == 0)
 		return -EPIPE;
 	taken = take_descriptors(&header, all);
+	reason = taken ? 0 : reason_of(message, got);
+	if (reason)
+		return reason;
 	if (got != (ssize_t)bytes || taken != count ||
 	    (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		for (uint32_t i = 0; i < taken; i++)

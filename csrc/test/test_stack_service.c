@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A core that serves other processes: whom it takes, and what it does when it can take nobody. */
 #include "host/core.h"
+#include "port/fds.h"
 #include "test/memory_pair.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define CHECK_EVERY (100 * ND_MSEC) /* of the core */
+#define OTHER_USER 65000u /* the first of some */
 
 /* A core with a service: below path, or of an abstract name. */
 static struct nd_stack *open_service(const char *case_name, const char *path, char service[64])
@@ -127,6 +130,76 @@ TEST(nd_core_open__without_memory_for_the_name)
 	CHECK(!nd_stack_open(&config, &error));
 	CHECK_EQ(error.code, -ENOMEM);
 	too_much = NULL;
+}
+
+/* ---- users ---- */
+
+/* How many a user gets until it is refused, all of which it keeps. */
+static uint32_t attach_all(const char *service)
+{
+	uint32_t count = 0;
+
+	while (nd_stack_attach(service, &error))
+		count++;
+	return count;
+}
+
+/* The service has a place itself, which leaves 63. */
+static void attach_as_many(const char *service)
+{
+	static const uint32_t shares[] = { 31, 16, 8, 4, 2, 1, 0 };
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(shares); i++) {
+		CHECK_EQ(seteuid(OTHER_USER + i), 0);
+		CHECK_EQ(attach_all(service), shares[i]);
+		CHECK_EQ(error.code, -EDQUOT);
+		CHECK(strstr(error.text, "of this user"));
+		CHECK_EQ(seteuid(0), 0);
+	}
+	CHECK_EQ(attach_all(service), 1);
+	CHECK_EQ(error.code, -EUSERS);
+	CHECK(strstr(error.text, "at most 64"));
+}
+
+static void skip_unless_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	printf("SKIP: only root can become another user\n");
+	exit(ND_TEST_SKIP);
+}
+
+TEST(nd_core_attach__leaves_places_for_other_users)
+{
+	struct nd_stack *host;
+	char service[64];
+
+	skip_unless_root();
+	host = open_service("places", "/tmp/", service);
+	CHECK_EQ(chmod(service, 0777), 0);
+	await_success(start(attach_as_many, service));
+	await_counter(host, "apps_ended", 63);
+	CHECK_EQ(counter(host, ND_STACK_GROUP_CORE, "apps_refused"), 8);
+	nd_stack_close(host);
+}
+
+static void attach_as_stranger(const char *service)
+{
+	CHECK_EQ(seteuid(OTHER_USER), 0);
+	CHECK_EQ(attach_all(service), 0);
+	CHECK_EQ(error.code, -EPERM);
+	CHECK(strstr(error.text, "the path of a socket"));
+}
+
+TEST(nd_core_answer_service__tells_strangers_why)
+{
+	struct nd_stack *host;
+	char service[64];
+
+	skip_unless_root();
+	host = open_service("strangers", "", service);
+	await_success(start(attach_as_stranger, service));
+	nd_stack_close(host);
 }
 
 int main(int argc, char **argv)
