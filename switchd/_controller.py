@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
-from ndpstack.toml import Table, override, to_toml
+from ndpstack.toml import Table, override, split_override, to_toml
 from switchd._baselines import Baselines
 from switchd._threads import in_thread
 from switchd.config import Config, Loaded, Source, assemble, load, merge, plain
 from switchd.plan import Change, Field, build_plan, differences, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from switchd.config import FabricPath
     from switchd.dataplane import SwitchReading
@@ -87,8 +87,10 @@ class Controller:
             read = partial(load, self.path, self.overrides)
             return await self._change(read, self.overrides, dry_run)
 
-    async def set(self, items: Iterable[str], *, dry_run: bool = False) -> list[Change]:
+    async def set(self, items: Sequence[str], *, dry_run: bool = False) -> list[Change]:
         """Settings "key.key=value" over those of the files as they were last read.
+
+        What says the same as the files is no setting then.
 
         Raises:
             UserError: None of them is in force; the text says why.
@@ -97,7 +99,10 @@ class Controller:
             table = copy.deepcopy(self.overrides)
             for item in items:
                 table = override(table, item)
-            return await self._override(table, dry_run)
+            changes = await self._override(table, dry_run)
+            if not dry_run:
+                await self._forget([split_override(item)[0] for item in items])
+            return changes
 
     async def unset(self, keys: Iterable[str], *, dry_run: bool = False) -> list[Change]:
         """Takes settings made at run time back.
@@ -180,16 +185,33 @@ class Controller:
         read = partial(assemble, self.loaded.sources, self.path.parent, overrides)
         return await self._change(read, overrides, dry_run)
 
+    async def _forget(self, settings: Iterable[list[str]]) -> None:
+        """Takes settings out that are in force without them; the lock is held."""
+        fewer = copy.deepcopy(self.overrides)
+        for keys in settings:
+            _remove(fewer, keys)
+        read = partial(assemble, self.loaded.sources, self.path.parent, fewer)
+        try:
+            loaded, plan = await in_thread(_planned, read)
+        except UserError:  # One of them at least is needed.
+            return
+        if not self._changes(loaded, plan):
+            self.loaded, self.overrides = loaded, fewer
+
+    def _changes(self, loaded: Loaded, plan: Plan) -> list[Change]:
+        """From what is in force."""
+        return [
+            *daemon_changes(self.config, loaded.config),
+            *differences(self.manager.plan, plan),
+            *other_changes(self.config, loaded.config),
+        ]
+
     async def _change(
         self, read: Callable[[], Loaded], overrides: Table, dry_run: bool
     ) -> list[Change]:
         """Another configuration in place of the one in force; the lock is held."""
         loaded, plan = await in_thread(_planned, read)
-        changes = [
-            *daemon_changes(self.config, loaded.config),
-            *differences(self.manager.plan, plan),
-            *other_changes(self.config, loaded.config),
-        ]
+        changes = self._changes(loaded, plan)
         if dry_run:
             return changes
         try:

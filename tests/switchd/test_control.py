@@ -127,6 +127,20 @@ def test_settings_are_applied_shown_taken_back_and_saved(daemon: RunningDaemon) 
     assert tomllib.loads(saved) == {"switch": {"tor0": {"port": {"h1": {"rate": "5Gbit"}}}}}
 
 
+def test_what_the_files_say_is_no_setting(daemon: RunningDaemon) -> None:
+    """Who brings back what the files say has nothing to save."""
+    rate = "switch.tor0.port.h1.rate"
+    faults = "switch.tor0.port.h1.faults"
+    with daemon.client() as client:
+        client.call("set", items=[f"{rate}=5Gbit", f"{faults}={{ loss = '1%' }}"])
+        client.call("set", items=[f"{faults}={{ loss = '0%' }}"])
+        assert "faults" not in str(row(client, "running-config")["unsaved"])
+        assert "5Gbit" in str(row(client, "running-config")["unsaved"])
+        assert changes(client, "set", items=[f"{rate}=10Gbit"]) == ["change port tor0/h1"]
+        assert row(client, "status")["unsaved"] is False
+        assert changes(client, "reload") == []
+
+
 def test_a_setting_reads_no_file_again(daemon: RunningDaemon) -> None:
     """Half of an edit is no part of what is set meanwhile; a reload takes it."""
     good = daemon.path.read_text()
