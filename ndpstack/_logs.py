@@ -8,7 +8,12 @@ import os
 import select
 import sys
 import time
-from typing import TextIO
+from typing import Final, Literal, TextIO, get_args
+
+Level = Literal["debug", "info", "notice", "warning", "error"]
+"""The least that is logged, as configurations and command lines say it."""
+
+LEVELS: Final[tuple[str, ...]] = get_args(Level)
 
 NOTICE = 25
 """Between info and warning: configuration was applied."""

@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--record-bytes", metavar="N", type=_size, default=0,
         help="most that the recording takes, such as 1GiB; default: 256MiB",
     )  # fmt: skip
-    run.add_argument("--log", choices=("debug", "info", "warning", "error"), default="info")
+    run.add_argument("--log", choices=_logs.LEVELS, default="info")
     run.add_argument("--json-log", action="store_true", help="log one JSON object a line")
     status = verbs.add_parser("status", help="what a running host service does")
     status.add_argument(

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, NewType
 
+from ndpstack._logs import Level
 from ndpstack.toml import (
     BitRate,
     Bytes,
@@ -39,7 +40,6 @@ FileName = NewType("FileName", str)
 
 Dscp = Annotated[int, Range(0, 63)]
 Class = Annotated[int, Range(0, 7)]
-Level = Literal["debug", "info", "notice", "warning", "error"]
 Action = Literal["trim", "drop"]
 
 

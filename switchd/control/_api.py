@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from ndpstack import __version__
+from ndpstack._logs import Level  # noqa: TC001 - `read_params` looks it up
 from ndpstack.control import API_VERSION
 from ndpstack.toml import Range, suggest, to_toml
 from switchd.config import ConfigError
@@ -72,7 +73,7 @@ class Log:
 
     logger: str = "switchd"
     """Which logger; "switchd" for all."""
-    level: Literal["debug", "info", "warning", "error"]
+    level: Level
     """The least level that is logged."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
+from ndpstack._logs import LEVELS
 from ndpstack.cli._completion import INSTALL, SHELLS, completion_script
 from ndpstack.cli._numbers import pause, seconds
 from ndpstack.control import Client, ControlError, UnreachableError
@@ -169,7 +170,7 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     record.add_argument("--seconds", type=seconds, help="end after this time")
     log = _add(commands, "log", "Change what is logged, until the daemon ends", _log)
     log.add_argument("logger", nargs="?", default="switchd", help="switchd.control, for example")
-    log.add_argument("level", choices=("debug", "info", "warning", "error"))
+    log.add_argument("level", choices=LEVELS)
     events = _add(commands, "events", "Follow what happens to links, ports, routes", follow)
     events.add_argument("--seconds", type=pause, help="end after this time")
     batch = _add(commands, "batch", "Run the commands of a file, one a line", _batch)
