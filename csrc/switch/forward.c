@@ -271,7 +271,10 @@ static void mirror_leaving(struct nd_switch *sw, uint32_t port, uint32_t index, 
 	nd_switch_mirror_tx(sw, port, index, arrived, verdict, now);
 }
 
-/* Copies the next frames that the link has time for into blanks; returns how many. */
+/*
+ * Copies the next frames that the link has time for into blanks; returns how many. Of one that is
+ * too long for this link, only what fits: the port drops it by its length, and counts it.
+ */
 static uint32_t fill(struct nd_switch *sw, uint32_t number, struct nd_frame *blanks, uint32_t room,
 		     nd_ns now)
 {
@@ -292,7 +295,8 @@ static uint32_t fill(struct nd_switch *sw, uint32_t number, struct nd_frame *bla
 		if (ND_UNLIKELY(sw->mirrored_tx >> number & 1))
 			mirror_leaving(sw, number, index, arrived, now);
 		blanks[count].bytes = sw->buffers[index].bytes;
-		memcpy(blanks[count].data, nd_switch_frame(sw, index), blanks[count].bytes);
+		memcpy(blanks[count].data, nd_switch_frame(sw, index),
+		       nd_min_u32(blanks[count].bytes, blanks[count].room));
 		nd_pool_put(&sw->pool, index);
 		count++;
 	}

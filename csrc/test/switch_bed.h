@@ -19,6 +19,7 @@ static struct nd_switch *sw;
 static struct nd_port *hosts[PORTS];
 static struct nd_droptail_config droptail = { .limit = { .packets = 64 } };
 static nd_ns now;
+static uint32_t mtu; /* of links that are opened, 0: the usual */
 
 static inline uint8_t *mac_of(unsigned host)
 {
@@ -39,6 +40,7 @@ static inline struct nd_port *open_end(const char *name, bool listen)
 	const struct nd_port_config config = {
 		.backend = ND_PORT_MEMORY,
 		.name = name,
+		.mtu = mtu,
 		.rx_frames = 128,
 		.memory.listen = listen,
 	};

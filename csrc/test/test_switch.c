@@ -40,6 +40,28 @@ TEST(nd_switch_add_port__refuses_frames_beyond_its_buffers)
 	close_all();
 }
 
+/* A frame never runs over the end of a blank, into what the link sends next. */
+TEST(nd_switch_round__a_longer_frame_than_its_way_out_takes)
+{
+	static const uint8_t nothing[576];
+	uint8_t frame[1514] = { 0 };
+	struct nd_frame next;
+
+	open_switch(true, 256);
+	add_port(0, &nd_droptail_ops, &droptail, 0, NULL);
+	mtu = 576;
+	add_port(1, &nd_droptail_ops, &droptail, 0, NULL);
+	mtu = 0;
+	memset(frame + 6, 'x', sizeof(frame) - 6);
+	send_bytes(0, frame, sizeof(frame));
+	rounds(1);
+	CHECK_EQ(sw->ports[1].port->counters.tx_dropped_oversize, 1);
+	CHECK_EQ(nd_port_reserve(sw->ports[1].port, &next, 1), 1);
+	CHECK_EQ(memcmp(next.data, nothing, sizeof(nothing)), 0);
+	nd_port_commit(sw->ports[1].port, &next, 0);
+	close_all();
+}
+
 TEST(nd_switch_round__floods_the_unknown_and_learns)
 {
 	open_plain(true);
