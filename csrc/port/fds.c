@@ -217,8 +217,6 @@ int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t
 	nd_assert(bytes > sizeof(int32_t)); /* which a refusal has */
 	if (got < 0)
 		return -errno;
-	if (got == 0)
-		return -EPIPE;
 	taken = take_descriptors(&header, all);
 	reason = taken ? 0 : reason_of(message, got);
 	if (reason)
@@ -227,7 +225,8 @@ int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t
 	    (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		for (uint32_t i = 0; i < taken; i++)
 			close(all[i]);
-		return -EPROTO;
+		/* Nothing at all is the end; but also an empty message may bring descriptors. */
+		return got == 0 && taken == 0 ? -EPIPE : -EPROTO;
 	}
 	memcpy(fds, all, sizeof(int) * count);
 	return 0;

@@ -379,6 +379,34 @@ TEST(nd_port_check__refuses_unsealed_memory)
 	nd_port_close(a);
 }
 
+static uint32_t count_descriptors(void)
+{
+	uint32_t count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Descriptors that come with an empty message are closed like those of any other wrong one. */
+TEST(nd_port_check__keeps_nothing_of_an_empty_message)
+{
+	int fds[3] = { STDIN_FILENO, STDIN_FILENO, STDIN_FILENO }, connection;
+	struct nd_port *a;
+	uint32_t before;
+
+	choose_name("empty");
+	a = open_end(true);
+	connection = nd_fds_connect(name, &error);
+	before = count_descriptors();
+	CHECK_EQ(nd_fds_send(connection, "", 0, fds, 3), 0);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+	CHECK_EQ(a->counters.peer_refused, 1);
+	CHECK_EQ(count_descriptors(), before);
+	nd_port_close(a);
+	close(connection);
+}
+
 /* A connection that has brought nothing yet is waited for, and gives way to one that has. */
 TEST(nd_port_check__waits_for_what_a_peer_brings)
 {
