@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -45,13 +46,21 @@ static int open_socket(const char *name, struct sockaddr_un *address, socklen_t 
 	return fd;
 }
 
+/* False for a file that has nothing to do with us: to connect to it is refused, too. */
+static bool is_socket(const char *path)
+{
+	struct stat file;
+
+	return lstat(path, &file) == 0 && S_ISSOCK(file.st_mode);
+}
+
 /* A path nobody listens on any more was left by a killed process. */
 static bool is_stale(const char *name, const struct sockaddr_un *address, socklen_t length)
 {
 	bool stale = false;
 	int fd;
 
-	if (name[0] != '/')
+	if (name[0] != '/' || !is_socket(name))
 		return false;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0) {
@@ -62,32 +71,49 @@ static bool is_stale(const char *name, const struct sockaddr_un *address, sockle
 	return stale;
 }
 
+static int bind_name(int fd, const char *name, const struct sockaddr_un *address,
+		     socklen_t length)
+{
+	int code = bind(fd, (const struct sockaddr *)address, length) < 0 ? -errno : 0;
+
+	if (code == -EADDRINUSE && is_stale(name, address, length)) {
+		unlink(address->sun_path);
+		code = bind(fd, (const struct sockaddr *)address, length) < 0 ? -errno : 0;
+	}
+	return code;
+}
+
+static int explain_listen(int code, const char *name, struct nd_error *error)
+{
+	if (code != -EADDRINUSE)
+		return nd_error_set(error, code, "%s: cannot listen: %s", name, strerror(-code));
+	if (name[0] == '/' && !is_socket(name))
+		return nd_error_set(error, code,
+				    "%s: there is a file of this name that is no socket; remove it "
+				    "or choose another name",
+				    name);
+	return nd_error_set(error, code,
+			    "%s: another process listens on this name; stop it or choose another "
+			    "name",
+			    name);
+}
+
 int nd_fds_listen(const char *name, struct nd_error *error)
 {
 	struct sockaddr_un address;
 	socklen_t length = 0;
 	int fd = open_socket(name, &address, &length, error);
-	int bound;
+	int code;
 
 	if (fd < 0)
 		return fd;
-	bound = bind(fd, (struct sockaddr *)&address, length);
-	if (bound < 0 && errno == EADDRINUSE && is_stale(name, &address, length)) {
-		unlink(address.sun_path);
-		bound = bind(fd, (struct sockaddr *)&address, length);
-	}
-	if (bound < 0 || listen(fd, BACKLOG) < 0) {
-		int code = -errno;
-
-		close(fd);
-		if (code == -EADDRINUSE)
-			return nd_error_set(error, code,
-					    "%s: another process listens on this name; stop it or "
-					    "choose another name",
-					    name);
-		return nd_error_set(error, code, "%s: cannot listen: %s", name, strerror(-code));
-	}
-	return fd;
+	code = bind_name(fd, name, &address, length);
+	if (code == 0 && listen(fd, BACKLOG) < 0)
+		code = -errno;
+	if (code == 0)
+		return fd;
+	close(fd);
+	return explain_listen(code, name, error);
 }
 
 int nd_fds_connect(const char *name, struct nd_error *error)

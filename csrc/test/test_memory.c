@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -211,6 +212,31 @@ TEST(nd_port_open__takes_over_a_stale_path)
 	nd_port_close(b);
 	nd_port_close(a);
 	CHECK(access(name, F_OK) < 0);
+}
+
+/* What has the name but is no socket of ours is somebody's, and stays. */
+TEST(nd_port_open__spares_what_else_has_its_name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct nd_port_config config = config_of(true);
+	int other;
+
+	snprintf(name, sizeof(name), "/tmp/test-memory-%d", getpid());
+	memcpy(address.sun_path, name, sizeof(name));
+	other = open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
+	CHECK(other >= 0);
+	CHECK(!nd_port_open(&config, &error));
+	CHECK(strstr(error.text, "no socket"));
+	CHECK_EQ(unlink(name), 0);
+	close(other);
+	other = socket(AF_UNIX, SOCK_STREAM, 0);
+	CHECK_EQ(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
+	CHECK_EQ(listen(other, 1), 0);
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EADDRINUSE);
+	CHECK(strstr(error.text, "another process listens"));
+	CHECK_EQ(unlink(name), 0);
+	close(other);
 }
 
 /* Two ends on one port: the second is refused and told so; the first is undisturbed. */
