@@ -297,7 +297,8 @@ static uint32_t xdp_descriptors(const struct nd_port *port, int *descriptors)
 static bool is_stuck(struct nd_xdp_port *self, nd_ns now)
 {
 	reclaim(self);
-	if (!self->slots.used || self->completed != self->completed_checked) {
+	if (!self->slots.used || self->completed != self->completed_checked ||
+	    !self->progress) { /* nobody has looked before */
 		self->completed_checked = self->completed;
 		self->progress = now;
 		return false;

@@ -342,6 +342,22 @@ TEST(nd_xdp_check__finds_a_stuck_transmitter)
 	close_pair(a, b);
 }
 
+/* The first look at a port that has been sending for a while finds nothing stuck yet. */
+TEST(nd_xdp_check__times_from_the_first_look_on)
+{
+	struct nd_port *a;
+
+	veth_add("x0", "x1", 1500);
+	a = open_ours("x0");
+	CHECK_EQ(nd_port_reserve(a, frames, 1), 1);
+	make_udp_frame(&frames[0], 64, OUR_PORT, 0);
+	nd_port_commit(a, frames, 1);
+	CHECK_EQ(nd_port_check(a, 10 * ND_SEC, &error), ND_PORT_UP);
+	CHECK_EQ(nd_port_check(a, 10 * ND_SEC + 500 * ND_MSEC, &error), ND_PORT_STUCK);
+	nd_port_close(a);
+	veth_delete("x0");
+}
+
 TEST(nd_xdp_arm__is_woken)
 {
 	struct pollfd entry = { .events = POLLIN };
