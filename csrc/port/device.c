@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/route.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -222,10 +223,10 @@ static bool is_ipv6_default(const char *line, const char *name)
 	char interface[IF_NAMESIZE];
 	unsigned length, flags;
 
-	/* The kernel lists its own reject routes of length 0 too; a usable one has RTF_GATEWAY. */
+	/* The kernel lists its own reject routes of length 0, too. */
 	return sscanf(line, "%*32s %x %*s %*x %*s %*x %*x %*x %x %15s", &length, &flags,
 		      interface) == 3 &&
-	       length == 0 && (flags & 2) && strcmp(interface, name) == 0;
+	       length == 0 && !(flags & RTF_REJECT) && strcmp(interface, name) == 0;
 }
 
 bool nd_device_is_default_route(const struct nd_device *device)

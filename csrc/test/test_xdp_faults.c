@@ -254,6 +254,8 @@ TEST(nd_xdp_open__spares_the_default_route)
 	shell("echo 0 > /proc/sys/net/ipv6/conf/x0/disable_ipv6");
 	shell("ip -6 addr add fd00::77/64 dev x0 nodad && ip -6 route add default via fd00::2");
 	check_refused(&config, -EPERM, "carries the default route");
+	shell("ip -6 route replace default dev x0");
+	check_refused(&config, -EPERM, "carries the default route");
 	veth_delete("x0");
 }
 
