@@ -65,6 +65,11 @@ static int plan_memory(const struct nd_port *port, const struct nd_port_config *
 	uint32_t per_frame;
 	uint64_t wanted;
 
+	if (config->xdp.memory_bytes > MEMORY_BYTES_MAX)
+		return nd_error_set(error, -EINVAL,
+				    "interface %s: memory_bytes %u is more than the %u that a port "
+				    "may have",
+				    port->name, config->xdp.memory_bytes, MEMORY_BYTES_MAX);
 	plan->chunk_bytes = frame <= CHUNK_BYTES_SMALL ? CHUNK_BYTES_SMALL : CHUNK_BYTES_LARGE;
 	per_frame = (frame + plan->chunk_bytes - 1) / plan->chunk_bytes;
 	plan->slots = config->tx_frames ? config->tx_frames

@@ -420,6 +420,11 @@ TEST(nd_xdp_open__refuses_more_memory_than_a_port_may_have)
 	CHECK(!nd_port_open(&config, &error));
 	CHECK_EQ(error.code, -ENOBUFS);
 	CHECK(strstr(error.text, "the 4832624640 that 6 queues and 64 frames to send need"));
+	config.rx_frames = 0;
+	config.xdp.memory_bytes = (1u << 30) + 4096;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "memory_bytes 1073745920 is more than the 1073741824"));
 	veth_delete("x0");
 }
 
