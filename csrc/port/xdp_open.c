@@ -20,6 +20,7 @@
 /* How much of what the port's memory holds. */
 struct plan {
 	uint32_t chunk_bytes;
+	bool fragments; /* a frame may take several chunks */
 	uint32_t queues;
 	uint32_t slots;
 	uint32_t chunks_per_queue; /* to receive into */
@@ -72,8 +73,9 @@ static int plan_memory(const struct nd_port *port, const struct nd_port_config *
 				    port->name, config->xdp.memory_bytes, MEMORY_BYTES_MAX);
 	plan->chunk_bytes = frame <= CHUNK_BYTES_SMALL ? CHUNK_BYTES_SMALL : CHUNK_BYTES_LARGE;
 	per_frame = (frame + plan->chunk_bytes - 1) / plan->chunk_bytes;
+	plan->fragments = per_frame > 1;
 	plan->slots = config->tx_frames ? config->tx_frames
-		      : per_frame > 1	? TX_FRAMES_DEFAULT_LARGE
+		      : plan->fragments ? TX_FRAMES_DEFAULT_LARGE
 					: TX_FRAMES_DEFAULT;
 	wanted = chunks_wanted(config, plan, per_frame) * plan->chunk_bytes;
 	if (config->rx_frames && !config->xdp.memory_bytes)
@@ -99,6 +101,7 @@ static int plan_memory(const struct nd_port *port, const struct nd_port_config *
 static int take_memory(struct nd_xdp_port *self, const struct nd_port_config *config,
 		       const struct plan *plan, struct nd_error *error)
 {
+	static const char *const places[] = { "each in a chunk", "across chunks" };
 	struct nd_xdp_umem *umem;
 	uint32_t bytes = nd_max_u32(plan->bytes, config->xdp.memory_bytes);
 
@@ -106,14 +109,16 @@ static int take_memory(struct nd_xdp_port *self, const struct nd_port_config *co
 	if (config->xdp.share) {
 		nd_assert(config->xdp.share->ops == &nd_xdp_ops);
 		umem = nd_xdp_port(config->xdp.share)->umem;
-		if (umem->chunk_bytes != plan->chunk_bytes)
+		if (umem->chunk_bytes != plan->chunk_bytes || umem->fragments != plan->fragments)
 			return nd_error_set(error, -EINVAL,
-					    "interface %s: cannot share the memory of %s, its MTU "
-					    "makes chunks of %u, not %u bytes",
+					    "interface %s: cannot share the memory of %s: by its "
+					    "MTU %u frames lie %s of %u bytes, by ours %s of %u",
 					    self->port.name, config->xdp.share->name,
-					    umem->chunk_bytes, plan->chunk_bytes);
+					    config->xdp.share->mtu, places[umem->fragments],
+					    umem->chunk_bytes, places[plan->fragments],
+					    plan->chunk_bytes);
 	} else {
-		umem = nd_xdp_umem_make(bytes, plan->chunk_bytes);
+		umem = nd_xdp_umem_make(bytes, plan->chunk_bytes, plan->fragments);
 		if (!umem)
 			return nd_error_set(error, -ENOMEM,
 					    "interface %s: no memory for %u KiB of packets",
@@ -132,7 +137,7 @@ static int make_slots(struct nd_xdp_port *self, const struct plan *plan, struct 
 {
 	uint32_t first = plan->chunks_per_queue * plan->queues;
 
-	self->fragments = self->port.frame_bytes_max + ND_XDP_HEADROOM_BYTES > plan->chunk_bytes;
+	self->fragments = plan->fragments;
 	self->chunks_per_frame =
 		(self->port.frame_bytes_max + ND_XDP_HEADROOM_BYTES + plan->chunk_bytes - 1) /
 		plan->chunk_bytes;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-struct nd_xdp_umem *nd_xdp_umem_make(uint32_t bytes, uint32_t chunk_bytes)
+struct nd_xdp_umem *nd_xdp_umem_make(uint32_t bytes, uint32_t chunk_bytes, bool fragments)
 {
 	struct nd_xdp_umem *umem = calloc(1, sizeof(*umem));
 
@@ -20,6 +20,7 @@ struct nd_xdp_umem *nd_xdp_umem_make(uint32_t bytes, uint32_t chunk_bytes)
 	}
 	umem->bytes = bytes;
 	umem->chunk_bytes = chunk_bytes;
+	umem->fragments = fragments;
 	umem->registered = -1;
 	return umem;
 }

@@ -21,12 +21,13 @@ struct nd_xdp_umem {
 	uint8_t *base;
 	uint32_t bytes;
 	uint32_t chunk_bytes;
+	bool fragments; /* whether frames may lie across chunks: of all sockets or of none */
 	int registered; /* socket that registered it, -1 before; owned by its port */
 	struct nd_xdp_region regions[ND_XDP_REGIONS_MAX];
 };
 
 /* NULL when there is no memory. */
-struct nd_xdp_umem *nd_xdp_umem_make(uint32_t bytes, uint32_t chunk_bytes);
+struct nd_xdp_umem *nd_xdp_umem_make(uint32_t bytes, uint32_t chunk_bytes, bool fragments);
 
 /* A region for a port, chunk-aligned; -ENOSPC when no gap is large enough. */
 int nd_xdp_umem_take(struct nd_xdp_umem *umem, uint32_t bytes, struct nd_xdp_region *region);

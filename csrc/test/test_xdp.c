@@ -459,6 +459,27 @@ TEST(nd_xdp__shares_memory_between_ports)
 	close_pair(a, b);
 }
 
+/* Whether frames may span chunks is the memory's property, not only how large these are. */
+TEST(nd_xdp_open__shares_no_memory_of_another_kind)
+{
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
+	struct nd_port *a;
+
+	veth_add("x0", "x1", 9000);
+	config.mtu = 3498;
+	config.xdp.memory_bytes = 8 << 20;
+	config.rx_frames = config.tx_frames = 64;
+	a = open_config(&config);
+	config.name = "x1";
+	config.mtu = 0;
+	config.xdp.share = a;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "cannot share the memory of x0"));
+	nd_port_close(a);
+	veth_delete("x0");
+}
+
 /*
  * AFXDP A.8.5: what may not be sent is dropped before the kernel sees it, or by the kernel, once:
  * it is not tried again, and nothing before or behind it is lost.

@@ -166,7 +166,7 @@ TEST(nd_xdp_open__names_the_holder)
 TEST(nd_xdp_open__names_a_held_queue)
 {
 	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
-	struct nd_xdp_umem *umem = nd_xdp_umem_make(1 << 20, 2048);
+	struct nd_xdp_umem *umem = nd_xdp_umem_make(1 << 20, 2048, false);
 	struct nd_xdp_binding binding = { .receive_size = 64, .transmit_size = 64, .name = "x0" };
 	struct nd_xdp_region region;
 	struct nd_xdp_socket socket;
