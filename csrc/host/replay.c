@@ -38,6 +38,8 @@ struct nd_replay {
 	char *path;
 	uint8_t *map;
 	size_t map_bytes;
+	dev_t device; /* that it is on, and ... */
+	ino_t inode;
 	const uint8_t *at, *used;
 	nd_ns now;
 	bool ready; /* set-up is complete */
@@ -191,12 +193,15 @@ static int attach(struct nd_replay *replay, const struct nd_record *record, cons
 		return out_of_memory(replay);
 	}
 	app = &replay->apps[index];
-	*app = (struct replay_app){ .used = true, .connection = ends[1] };
 	code = nd_fds_receive(ends[1], &layout, sizeof(layout), fds, ND_CHANNEL_FDS);
 	if (code == 0)
 		code = nd_channel_map(&app->end, &layout, fds);
-	if (code < 0)
+	if (code < 0) {
+		close(ends[1]);
 		return out_of_memory(replay);
+	}
+	app->connection = ends[1];
+	app->used = true;
 	return index == record->index ? 0 : damaged(replay, "an application that is not the next");
 }
 
@@ -291,8 +296,8 @@ static int read_turn(struct nd_replay *replay)
 			return damaged(replay, "its check does not hold");
 		if (record->kind != ND_RECORD_ROOM && record->kind != ND_RECORD_SENT)
 			break;
-		if (record->kind == ND_RECORD_SENT && record->bytes < sizeof(struct nd_record_sent))
-			return damaged(replay, "a packet without its head");
+		if (record->kind == ND_RECORD_SENT && !nd_replay_is_sent(record))
+			return damaged(replay, "a packet that no port sends");
 		replay->at += nd_record_room(record->bytes);
 	}
 	replay->turn.end = replay->at;
@@ -519,19 +524,6 @@ const struct nd_replay_result *nd_replay_result(const struct nd_replay *replay)
 
 /* ---- the file ---- */
 
-static const char *check_header(const struct nd_recording_header *header, size_t bytes)
-{
-	if (bytes < sizeof(*header) || memcmp(header->magic, ND_RECORDING_MAGIC, 8) != 0)
-		return "it is no recording of a host (ndpstack host run --record)";
-	if (header->version != ND_RECORDING_VERSION)
-		return "it is of another version of the format; replay it with the version that "
-		       "recorded it";
-	if (header->used < sizeof(*header) || header->used > bytes ||
-	    header->state > ND_RECORDING_FULL)
-		return "its header is damaged, or the file was cut";
-	return NULL;
-}
-
 static int map_file(struct nd_replay *replay, struct nd_error *error)
 {
 	const struct nd_recording_header *header;
@@ -546,6 +538,8 @@ static int map_file(struct nd_replay *replay, struct nd_error *error)
 		return code;
 	}
 	replay->map_bytes = (size_t)about.st_size;
+	replay->device = about.st_dev;
+	replay->inode = about.st_ino;
 	/* A copy of our own: a recorder may still be writing. */
 	replay->map = replay->map_bytes ? mmap(NULL, replay->map_bytes, PROT_READ, MAP_PRIVATE, fd, 0)
 					: MAP_FAILED;
@@ -556,7 +550,7 @@ static int map_file(struct nd_replay *replay, struct nd_error *error)
 				    replay->map_bytes ? strerror(errno) : "it is empty");
 	}
 	header = (const void *)replay->map;
-	wrong = check_header(header, replay->map_bytes);
+	wrong = nd_replay_check_header(header, replay->map_bytes);
 	if (wrong)
 		return nd_error_set(error, -EINVAL, "%s: %s", replay->path, wrong);
 	replay->result.state = header->state;
@@ -578,6 +572,14 @@ struct nd_replay *nd_replay_open(const char *path, struct nd_error *error)
 		return replay;
 	nd_replay_close(replay);
 	return NULL;
+}
+
+bool nd_replay_is_of(const struct nd_replay *replay, const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && about.st_dev == replay->device &&
+	       about.st_ino == replay->inode;
 }
 
 void nd_replay_close(struct nd_replay *replay)

@@ -70,6 +70,9 @@ int nd_replay_run(struct nd_replay *replay, nd_replay_sink *sink, void *context,
 /* The same, and all frames go into a capture file (pcapng). */
 int nd_replay_capture(struct nd_replay *replay, const char *path, struct nd_error *error);
 
+/* True for the file that is replayed, by whatever name. */
+bool nd_replay_is_of(const struct nd_replay *replay, const char *path);
+
 const struct nd_replay_result *nd_replay_result(const struct nd_replay *replay);
 
 void nd_replay_close(struct nd_replay *replay);

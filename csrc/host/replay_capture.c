@@ -54,9 +54,14 @@ static int write_frame(void *context, const struct nd_replay_frame *frame)
 
 int nd_replay_capture(struct nd_replay *replay, const char *path, struct nd_error *error)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
+	struct capture *capture;
 	int code;
 
+	if (nd_replay_is_of(replay, path))
+		return nd_error_set(error, -EINVAL, "%s: it is the recording itself; name another "
+						    "file for the capture",
+				    path);
+	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return nd_error_set(error, -ENOMEM, "%s: no memory", path);
 	capture->epoch = nd_replay_result(replay)->epoch;

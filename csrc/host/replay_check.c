@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What of a recorded set-up must hold before any of it is believed. */
+/* What of a recording must hold before any of it is believed. */
 #include "host/replay_check.h"
 
 #include "base/crc32c.h"
 #include "host/replay.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
+
+#include <string.h>
 
 #define RING_MAX (1u << 20)   /* commands or events of a channel */
 #define REGION_MAX (1u << 30) /* bytes of a channel's region */
@@ -26,6 +28,19 @@ bool nd_replay_is_whole(const struct nd_record *record)
 	header.check = 0;
 	return nd_crc32c_add(nd_crc32c(&header, sizeof(header)), record + 1, record->bytes) ==
 	       record->check;
+}
+
+const char *nd_replay_check_header(const struct nd_recording_header *header, size_t bytes)
+{
+	if (bytes < sizeof(*header) || memcmp(header->magic, ND_RECORDING_MAGIC, 8) != 0)
+		return "it is no recording of a host (ndpstack host run --record)";
+	if (header->version != ND_RECORDING_VERSION)
+		return "it is of another version of the format; replay it with the version that "
+		       "recorded it";
+	if (header->used < sizeof(*header) || header->used > bytes ||
+	    header->state > ND_RECORDING_FULL)
+		return "its header is damaged, or the file was cut";
+	return NULL;
 }
 
 const char *nd_replay_check_setup(const struct nd_record_setup *setup)
@@ -58,6 +73,13 @@ const char *nd_replay_check_port(const struct nd_record_port *port)
 			   port->frame_bytes_max > ND_REPLAY_FRAME_BYTES_MAX))
 		return "sizes of a port that none has";
 	return NULL;
+}
+
+bool nd_replay_is_sent(const struct nd_record *record)
+{
+	const struct nd_record_sent *sent = (const void *)(record + 1);
+
+	return record->bytes >= sizeof(*sent) && sent->bytes <= ND_REPLAY_FRAME_BYTES_MAX;
 }
 
 const char *nd_replay_check_ndp(const void *config)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a recorded set-up must hold before any of it is believed: the structs are bytes of a
+ * What of a recording must hold before any of it is believed: the structs are bytes of a
  * file, and some of their values no program ever wrote. What cores and engines check of their
  * settings themselves is theirs.
  */
@@ -12,7 +12,11 @@
 /* True when a record, which lies in the file with its body, is as it was written. */
 bool nd_replay_is_whole(const struct nd_record *record);
 
+/* True when what a SENT says may have been a frame. */
+bool nd_replay_is_sent(const struct nd_record *record);
+
 /* NULL, or what is wrong. */
+const char *nd_replay_check_header(const struct nd_recording_header *header, size_t bytes);
 const char *nd_replay_check_setup(const struct nd_record_setup *setup);
 const char *nd_replay_check_port(const struct nd_record_port *port);
 const char *nd_replay_check_ndp(const void *config);

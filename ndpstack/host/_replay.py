@@ -143,12 +143,14 @@ def replay(path: str, capture: str | None = None) -> Replay:
     handle = lib.nd_replay_open(path.encode(), error)
     if not handle:
         raise ReplayError(ffi.string(error.text).decode())
-    handle = ffi.gc(handle, lib.nd_replay_close)
-    if capture is None:
-        code = lib.nd_replay_run(handle, ffi.NULL, ffi.NULL, error)
-    else:
-        code = lib.nd_replay_capture(handle, capture.encode(), error)
-    result = _result(lib.nd_replay_result(handle)[0])
+    try:
+        if capture is None:
+            code = lib.nd_replay_run(handle, ffi.NULL, ffi.NULL, error)
+        else:
+            code = lib.nd_replay_capture(handle, capture.encode(), error)
+        result = _result(lib.nd_replay_result(handle)[0])
+    finally:
+        lib.nd_replay_close(handle)
     if code == 0:
         return result
     trouble = ReplayError(ffi.string(error.text).decode())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,7 +60,13 @@ def recording(tmp_path: Path) -> Path:
 
 
 def change_a_sent_packet(path: Path, number: int, offset: int) -> None:
-    """Flips a bit in the head of a recorded packet, and makes its record whole again."""
+    """Flips a bit in the head of a recorded packet, and makes its record whole again.
+
+    Args:
+        path: The recording.
+        number: Of the packet, from 1.
+        offset: Of the byte; those before 0 are its length and check.
+    """
     data = bytearray(path.read_bytes())
     at = HEADER_BYTES
     while True:
@@ -158,3 +166,50 @@ def test_a_recording_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(ndpstack.NdpError, match="none/file"):
         ndpstack.Stack(config)
+
+
+def test_a_packet_longer_than_any_is_damage(recording: Path) -> None:
+    """It would be filled up to its length to be shown: up to 4 GiB."""
+    change_a_sent_packet(recording, 1, -5)
+    with pytest.raises(host.ReplayError, match="a packet that no port sends"):
+        host.replay(str(recording))
+
+
+def test_a_capture_does_not_replace_its_recording(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whatever name."""
+    before = recording.read_bytes()
+    other = tmp_path / "other"
+    other.symlink_to(recording)
+    assert main(["replay", str(recording), "--capture", str(other)]) == 1
+    assert "it is the recording itself" in capsys.readouterr().err
+    assert recording.read_bytes() == before
+
+
+REPLAY_WITHOUT_DESCRIPTORS = """
+import os, resource, sys
+from ndpstack import host
+
+host.replay(sys.argv[1])  # All is imported.
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+lowest = os.dup(0)
+os.close(lowest)
+refused = 0
+for most in range(lowest, lowest + 16):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        host.replay(sys.argv[1])
+    except host.ReplayError:
+        refused += 1
+    os.fstat(0)
+assert 8 <= refused < 16, refused
+"""
+
+
+def test_without_descriptors_those_of_the_process_stay_open(recording: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", REPLAY_WITHOUT_DESCRIPTORS, str(recording)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
