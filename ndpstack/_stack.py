@@ -15,6 +15,7 @@ from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, pack, unpack
 from ndpstack._ask import ask_core
 from ndpstack._dispatch import Dispatcher
+from ndpstack._reason import reason_of
 from ndpstack._socket import until_of
 from ndpstack.errors import NdpError, make_error
 
@@ -208,7 +209,7 @@ def _frame_in_udp(config: StackConfig, keep: list[object]) -> _core.nd_frame_con
 
 
 def _string(text: str, keep: list[object]) -> _core.Pointer[bytes]:
-    made = ffi.new("char[]", text.encode() + b"\0")
+    made = ffi.new("char[]", os.fsencode(text) + b"\0")
     keep.append(made)
     return made
 
@@ -288,7 +289,7 @@ class Stack:
         app = ffi.gc(ffi.new("struct nd_app *"), lib.nd_app_end)
         error = ffi.new("struct nd_error *")
         if begin(app, error) < 0:
-            raise NdpError(-error.code, ffi.string(error.text).decode())
+            raise NdpError(-error.code, reason_of(error))
         self._closed = False
         self.name = name
         self._address = address
@@ -331,7 +332,7 @@ class Stack:
         Raises:
             NdpError: There is no such service, or it takes no further application.
         """
-        raw = service.encode()
+        raw = os.fsencode(service)
         return cls._of(lambda app, error: lib.nd_app_attach(app, raw, error), service, None)
 
     def share(self) -> Self:
@@ -464,7 +465,7 @@ class Stack:
         error = ffi.new("struct nd_error *")
         code = lib.nd_app_port_state(self.dispatcher.app, 0, state, mode, error)
         self.dispatcher.check(code, "no state of the port")
-        note = ffi.string(error.text).decode()
+        note = reason_of(error)
         return PortState(STATES[state[0]], ffi.string(mode).decode(), note)
 
     def told(self) -> dict[str, object] | None:

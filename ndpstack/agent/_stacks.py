@@ -13,6 +13,7 @@ import numpy as np
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 from ndpstack.agent._carrier import NEVER, Content
 from ndpstack.agent._speakers import PROTOCOLS, SPEAKERS
 from ndpstack.sim._plan import SERVICE
@@ -48,7 +49,7 @@ class _Host:
         error = ffi.new("struct nd_error *")
         self.app: nd_app = ffi.new("struct nd_app *")
         if lib.nd_app_open(self.app, config, error) < 0:
-            raise UserError(f"host {name}: {ffi.string(error.text).decode()}")
+            raise UserError(f"host {name}: {reason_of(error)}")
         self.closed = False
         self.events = ffi.new("struct nd_event[]", EVENTS_AT_ONCE)
         self._line: deque[Callable[[], int]] = deque()
@@ -282,7 +283,7 @@ class Stacks:
         modes = set()
         for host in self.hosts:
             lib.nd_app_port_state(host.app, 0, state, mode, error)
-            note = ffi.string(error.text).decode()
+            note = reason_of(error)
             modes.add(ffi.string(mode).decode() + (f" ({note})" if note else ""))
         profile = "adaptive" if self._may_spin() else "at once asleep: fewer CPUs than busy threads"
         return {"host ports": ", ".join(sorted(modes)), "polling of hosts": profile}

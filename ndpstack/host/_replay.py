@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -140,19 +142,19 @@ def replay(path: str, capture: str | None = None) -> Replay:
         ReplayError: It is no recording, of another version, or damaged.
     """
     error = ffi.new("struct nd_error *")
-    handle = lib.nd_replay_open(path.encode(), error)
+    handle = lib.nd_replay_open(os.fsencode(path), error)
     if not handle:
-        raise ReplayError(ffi.string(error.text).decode())
+        raise ReplayError(reason_of(error))
     try:
         if capture is None:
             code = lib.nd_replay_run(handle, ffi.NULL, ffi.NULL, error)
         else:
-            code = lib.nd_replay_capture(handle, capture.encode(), error)
+            code = lib.nd_replay_capture(handle, os.fsencode(capture), error)
         result = _result(lib.nd_replay_result(handle)[0])
     finally:
         lib.nd_replay_close(handle)
     if code == 0:
         return result
-    trouble = ReplayError(ffi.string(error.text).decode())
+    trouble = ReplayError(reason_of(error))
     trouble.result = result
     raise trouble

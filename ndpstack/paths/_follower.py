@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from ndpstack._address import unpack
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 from ndpstack._rows import raw_peers
 from ndpstack.errors import NdpError
 from ndpstack.paths._settings import LEVELS
@@ -164,7 +165,7 @@ class Follower:
         if lib.nd_app_set(self._dispatcher.app, raw, error) == 0:
             self._note(name, value)
             return
-        reason = ffi.string(error.text).decode()
+        reason = reason_of(error)
         log.warning("%s: %s refused: %s", self._watcher.address, name, reason)
         self._refused[name] = self._refused.get(name, 0) + 1
         self._reasons[name] = reason

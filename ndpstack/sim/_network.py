@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 from ndpstack.scenario._graph import load_graph
 from ndpstack.scenario._schema import (
     BackToBack,
@@ -94,7 +95,7 @@ class Network:
         error = ffi.new("struct nd_error *")
         made = ffi.new("struct nd_topology *")
         if lib.nd_topology_init(made, config, error) < 0:
-            raise UserError(f"topology: {ffi.string(error.text).decode()}")
+            raise UserError(f"topology: {reason_of(error)}")
         self._topology: nd_topology = ffi.gc(made, lib.nd_topology_free)
         self._is_graph = config.kind == lib.ND_TOPOLOGY_GRAPH
         self.hosts = made.hosts

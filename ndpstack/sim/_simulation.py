@@ -11,6 +11,7 @@ import numpy as np
 
 from ndpstack._core import ffi, lib
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 from ndpstack.scenario import Scenario, ScenarioFile
 from ndpstack.sim._arrays import record, view
 from ndpstack.sim._plan import Plan
@@ -103,7 +104,7 @@ class Simulation:
             error,
         )
         if not sim:
-            raise UserError(f"simulation: {ffi.string(error.text).decode()}")
+            raise UserError(f"simulation: {reason_of(error)}")
         return ffi.gc(sim, lib.nd_sim_free)
 
     def run(

@@ -6,6 +6,7 @@ import os
 
 from ndpstack._core import ffi
 from ndpstack._errors import UserError
+from ndpstack._reason import reason_of
 
 
 class SwitchError(UserError):
@@ -34,5 +35,5 @@ class Failure:
 
     def exception(self) -> SwitchError:
         """The reason."""
-        text = ffi.string(self.error.text).decode(errors="replace")
+        text = reason_of(self.error)
         return SwitchError(text or os.strerror(-self.error.code), -self.error.code)

@@ -213,3 +213,9 @@ def test_without_descriptors_those_of_the_process_stay_open(recording: Path) -> 
         check=True,
         stdin=subprocess.DEVNULL,
     )
+
+
+@pytest.mark.parametrize("name", ["\udcff", "é" * 300, "a" + "é" * 300], ids=["raw", "long", "cut"])
+def test_any_name_of_a_recording_is_said(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", name]) == 2
+    assert "ndpstack: " in capsys.readouterr().err
