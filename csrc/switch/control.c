@@ -372,6 +372,10 @@ int nd_control_set_group(struct nd_control *control, uint32_t group, enum nd_ecm
 	if (status == -EINVAL)
 		return nd_error_set(error, status, "switch %s: a group has 1 to %u ports, not %u",
 				    control->sw->name, ND_ECMP_MEMBERS_MAX, count);
+	if (status == -EEXIST)
+		return nd_error_set(error, status, "switch %s: a group names a port twice; name each "
+						   "once",
+				    control->sw->name);
 	if (status == -ENOSPC)
 		return nd_error_set(error, status, "switch %s has all of its %u groups",
 				    control->sw->name, ND_SWITCH_GROUPS_MAX);

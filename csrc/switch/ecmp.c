@@ -5,11 +5,25 @@
 #include <errno.h>
 #include <string.h>
 
+/* A port that is in the list before. */
+static bool is_repeated(const uint16_t *ports, uint32_t at)
+{
+	for (uint32_t i = 0; i < at; i++) {
+		if (ports[i] == ports[at])
+			return true;
+	}
+	return false;
+}
+
 int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *ports,
 		 uint32_t count, uint64_t salt)
 {
 	if (count == 0 || count > ND_ECMP_MEMBERS_MAX)
 		return -EINVAL;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_repeated(ports, i))
+			return -EEXIST;
+	}
 	*group = (struct nd_ecmp){
 		.mode = (uint8_t)mode,
 		.members = (uint8_t)count,

@@ -35,7 +35,8 @@ struct nd_ecmp {
 	struct nd_rng rng;
 };
 
-/* -EINVAL when there are no members or more than ND_ECMP_MEMBERS_MAX. All count as live. */
+/* -EINVAL when there are no members or more than ND_ECMP_MEMBERS_MAX, -EEXIST when one is named
+ * twice. All count as live. */
 int nd_ecmp_init(struct nd_ecmp *group, enum nd_ecmp_mode mode, const uint16_t *ports,
 		 uint32_t count, uint64_t salt);
 

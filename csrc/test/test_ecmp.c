@@ -25,6 +25,15 @@ TEST(nd_ecmp_init__refuses_empty_and_oversized_groups)
 	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, ports, ND_ECMP_MEMBERS_MAX + 1, 1), -EINVAL);
 }
 
+/* Its link is up or down once. */
+TEST(nd_ecmp_init__refuses_a_port_that_is_there_twice)
+{
+	const uint16_t twice[3] = { 10, 11, 10 };
+
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, twice, 3, 1), -EEXIST);
+	CHECK_EQ(nd_ecmp_init(&group, ND_ECMP_FLOW, twice, 2, 1), 0);
+}
+
 /* R-EC-2 */
 TEST(nd_ecmp_pick__random_is_uniform)
 {

@@ -97,6 +97,8 @@ def test_configured_addresses_lead_to_ports_and_groups() -> None:
         bed.hosts[0].send(frame(0, 9, bytes([number])))
     assert len(bed.hosts[1].drain()) == 4
     bed.switch.set_link("p2", up=True)
+    with pytest.raises(SwitchError, match="names a port twice"):
+        bed.switch.set_group(GroupConfig(name="up", ports=("p1", "p2", "p1")))
     bed.switch.set_group(GroupConfig(name="up", ports=("p2",)))
     bed.hosts[0].send(frame(0, 9, b"z"))
     assert bed.hosts[2].wait() == frame(0, 9, b"z")
