@@ -34,25 +34,31 @@ void nd_phantom_init(struct nd_phantom *phantom, const struct nd_phantom_config 
 	};
 }
 
-static void drain(struct nd_phantom *phantom, nd_ns now)
+/* Time from the last drain to the next that is due by now. */
+static nd_ns undrained(const struct nd_phantom *phantom, nd_ns now)
 {
 	nd_ns elapsed = now > phantom->drained ? now - phantom->drained : 0;
+
+	return phantom->config->quantum ? elapsed - elapsed % phantom->config->quantum : elapsed;
+}
+
+static uint64_t level_after(const struct nd_phantom *phantom, nd_ns elapsed)
+{
 	uint64_t amount;
 
-	if (phantom->config->quantum)
-		elapsed -= elapsed % phantom->config->quantum;
-	phantom->drained += elapsed;
 	if (__builtin_mul_overflow(phantom->config->rate_bps, elapsed, &amount) ||
 	    amount >= phantom->level)
-		phantom->level = 0;
-	else
-		phantom->level -= amount;
+		return 0;
+	return phantom->level - amount;
 }
 
 void nd_phantom_pass(struct nd_phantom *phantom, struct nd_packet *packet, nd_ns now)
 {
-	drain(phantom, now);
-	phantom->level = nd_min_u64(phantom->level + packet->wire_bytes * BYTE, LEVEL_MAX);
+	nd_ns elapsed = undrained(phantom, now);
+
+	phantom->level = nd_min_u64(level_after(phantom, elapsed) + packet->wire_bytes * BYTE,
+				    LEVEL_MAX);
+	phantom->drained += elapsed;
 	phantom->counters->passed_packets++;
 	phantom->counters->passed_bytes += packet->wire_bytes;
 	if (ND_LIKELY(phantom->level <= phantom->config->threshold_bytes * BYTE))
@@ -65,8 +71,9 @@ void nd_phantom_pass(struct nd_phantom *phantom, struct nd_packet *packet, nd_ns
 	}
 }
 
-uint32_t nd_phantom_level(struct nd_phantom *phantom, nd_ns now)
+uint32_t nd_phantom_level(const struct nd_phantom *phantom, nd_ns now)
 {
-	drain(phantom, now);
-	return (uint32_t)((phantom->level + BYTE - 1) / BYTE);
+	uint64_t level = level_after(phantom, undrained(phantom, now));
+
+	return (uint32_t)((level + BYTE - 1) / BYTE);
 }

@@ -53,6 +53,6 @@ void nd_phantom_init(struct nd_phantom *phantom, const struct nd_phantom_config 
 void nd_phantom_pass(struct nd_phantom *phantom, struct nd_packet *packet, nd_ns now);
 
 /* Level in bytes, rounded up, as it is now. */
-uint32_t nd_phantom_level(struct nd_phantom *phantom, nd_ns now);
+uint32_t nd_phantom_level(const struct nd_phantom *phantom, nd_ns now);
 
 #endif

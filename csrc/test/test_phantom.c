@@ -187,6 +187,21 @@ TEST(nd_phantom_level__moves_at_multiples_of_the_quantum)
 	CHECK_EQ(nd_phantom_level(&phantom, 2400), 1200);
 }
 
+/* A switch publishes its levels at the present time, while its links may be behind. */
+TEST(nd_phantom_level__changes_nothing)
+{
+	struct nd_phantom_config config = { .rate_bps = 1000000000, .threshold_bytes = 2500 };
+	struct nd_phantom read = make(&config, 0), alone = make(&config, 0);
+
+	for (nd_ns now = 0; now < 100000; now += 6000) {
+		bool marked = pass(&alone, 1500, ND_MARK_ECT, now);
+
+		CHECK_EQ(pass(&read, 1500, ND_MARK_ECT, now), marked);
+		nd_phantom_level(&read, now + 200000);
+		CHECK_EQ(nd_phantom_level(&read, now), nd_phantom_level(&alone, now));
+	}
+}
+
 /* R-PQ-4: with a phantom queue behind it, a droptail queue never marks by itself. */
 TEST(nd_phantom_pass__is_the_only_one_to_mark)
 {
