@@ -45,7 +45,7 @@ static enum nd_verdict ecn_enqueue(struct nd_queue *queue, uint32_t index, nd_ns
 	nd_queue_count_arrival(queue, packet);
 	if (!nd_single_push(self, index, &config->limit))
 		return nd_queue_drop(queue, index, shed);
-	if ((packet->marks & ND_MARK_ECT) &&
+	if ((packet->marks & (ND_MARK_ECT | ND_MARK_CE)) == ND_MARK_ECT &&
 	    !nd_limit_holds(&config->threshold, queue->bytes, queue->packets)) {
 		packet->marks |= ND_MARK_CE;
 		queue->counters->marked_packets++;

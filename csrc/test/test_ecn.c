@@ -50,6 +50,22 @@ TEST(ecn_enqueue__marks_only_ect)
 	CHECK_EQ(bed.counters.marked_packets, 0);
 }
 
+/* Packets that come marked, from a switch before or the queue that this one replaces. */
+TEST(ecn_enqueue__counts_no_mark_that_was_there)
+{
+	struct nd_ecn_config config = { .limit = { .packets = 10 }, .threshold = { .packets = 1 } };
+	BED(bed, &nd_ecn_ops, &config);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t index = bed_other(&bed, 1500);
+
+		bed_packet(&bed, index)->marks |= i < 3 ? ND_MARK_CE : 0;
+		CHECK_EQ(bed_put(&bed, index), ND_KEPT);
+		CHECK(i == 3 || bed.counters.marked_packets == 0);
+	}
+	CHECK_EQ(bed.counters.marked_packets, 1);
+}
+
 TEST(ecn_check__wants_a_threshold_below_the_limit)
 {
 	struct nd_ecn_config config = { .limit = { .packets = 9, .bytes = 9000 } };
