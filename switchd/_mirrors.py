@@ -111,8 +111,7 @@ class Mirrors:
             self._write(mirror, mirror.tap.header())
             self.wanted.set()
         except (OSError, DataPlaneError) as error:
-            mirror.state = f"failed: {error}"
-            log.error("mirror %s of %s: %s", name, switch, error)
+            self._fail(mirror, error)
             self._end(mirror)
         return mirror
 
@@ -128,12 +127,22 @@ class Mirrors:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.fdopen(os.open(self._folder / name, flags, 0o640), "wb")
 
+    def _fail(self, mirror: FileMirror, error: Exception) -> None:
+        """Says once why a mirror ends."""
+        if not mirror.state.startswith("failed"):
+            mirror.state = f"failed: {error}"
+            log.error("mirror %s of %s: %s", mirror.name, mirror.switch, error)
+
     def _end(self, mirror: FileMirror) -> None:
         if mirror.tap is not None:
             mirror.tap.close()
             mirror.tap = None
         if mirror.file is not None:
-            mirror.file.close()
+            try:
+                mirror.file.close()
+            except OSError as error:
+                # What waits in the file's buffer has no room here either.
+                self._fail(mirror, error)
             mirror.file = None
 
     def _write(self, mirror: FileMirror, data: bytes) -> None:
@@ -166,8 +175,7 @@ class Mirrors:
             assert mirror.file is not None
             mirror.file.flush()
         except OSError as error:
-            mirror.state = f"failed: {error}"
-            log.error("mirror %s of %s: %s", mirror.name, mirror.switch, error)
+            self._fail(mirror, error)
             self._end(mirror)
 
     def start_capture(

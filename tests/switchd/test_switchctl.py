@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import logging
 import shlex
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 import pytest
 
 from ndpstack.switch import Address
+from switchd._mirrors import Mirrors
 from switchd.config import Daemon, Faults
 from switchd.switchctl import EXIT_CODES, build_parser, main
 from switchd.switchctl._main import NO_FAULTS, VIEWS, expand
@@ -187,6 +189,27 @@ def test_mirrors_come_and_go(tool: Tool, daemon: RunningDaemon, tmp_path: Path) 
     assert tap.closed
     assert tool("show", "mirrors") == "none\n"
     assert "needs --source" in tool("mirror", "tor0", "m0", code=2)
+
+
+def test_a_mirror_ends_where_its_disk_is_full(
+    tool: Tool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What waits to be written fails again as the file is closed: the command did not end."""
+    monkeypatch.setattr(Mirrors, "_open", lambda *_: io.BufferedWriter(io.FileIO("/dev/full", "w")))
+    tool("mirror", "tor0", "m0", "--source", "h1", "--file", "m.pcapng")
+    deadline = time.monotonic() + 5
+    while "No space left" not in tool("show", "mirrors"):
+        assert time.monotonic() < deadline
+    tool("mirror", "tor0", "m0", "--remove")
+    # Removed before the disk is found to be full.
+    monkeypatch.setattr(Mirrors, "pump", lambda _: None)
+    tool("mirror", "tor0", "m0", "--source", "h1", "--file", "m.pcapng")
+    tool("mirror", "tor0", "m0", "--remove")
+    assert tool("show", "mirrors") == "none\n"
+    errors = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors == ["mirror m0 of tor0: [Errno 28] No space left on device"] * 2
 
 
 def test_a_capture_is_pcapng(
