@@ -165,6 +165,13 @@ static void check(struct nd_sim *sim, const struct nd_packet *in, uint32_t bytes
 	nd_sim_stop(sim, ND_SIM_BROKEN);
 }
 
+static void cannot_write(struct nd_sim *sim)
+{
+	snprintf(sim->error, sizeof(sim->error), "%s: cannot be written",
+		 sim->config.probes.pcap_path);
+	nd_sim_stop(sim, ND_SIM_BROKEN);
+}
+
 static void write_packet(struct nd_sim *sim, const struct nd_packet *packet, uint32_t bytes,
 			 nd_ps start)
 {
@@ -179,11 +186,14 @@ static void write_packet(struct nd_sim *sim, const struct nd_packet *packet, uin
 
 	if (packet->marks & ND_MARK_TRIMMED)
 		record.original_bytes += packet->payload_bytes;
-	if (write_block(capture, nd_pcapng_packet(capture->block, sizeof(capture->block), &record))) {
-		snprintf(sim->error, sizeof(sim->error), "%s: cannot be written",
-			 sim->config.probes.pcap_path);
-		nd_sim_stop(sim, ND_SIM_BROKEN);
-	}
+	if (write_block(capture, nd_pcapng_packet(capture->block, sizeof(capture->block), &record)))
+		cannot_write(sim);
+}
+
+void nd_capture_flush(struct nd_sim *sim)
+{
+	if (sim->capture && sim->capture->file && fflush(sim->capture->file))
+		cannot_write(sim);
 }
 
 void nd_capture_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)

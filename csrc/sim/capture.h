@@ -18,4 +18,7 @@ void nd_capture_free(struct nd_sim *sim);
 /* A port starts to send the packet. A difference on the wire breaks the run. */
 void nd_capture_launch(struct nd_sim *sim, uint32_t port, uint32_t index, nd_ps start);
 
+/* The file holds all of it. A file that does not breaks the run. */
+void nd_capture_flush(struct nd_sim *sim);
+
 #endif

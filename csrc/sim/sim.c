@@ -143,6 +143,7 @@ int nd_sim_run(struct nd_sim *sim, nd_ps until)
 		sim->trace_hash = trace(sim->trace_hash, time, event->what, event->arg);
 		serve(sim, event->what, event->arg, event->hint);
 	}
+	nd_capture_flush(sim);
 	return outcome(sim, until);
 }
 

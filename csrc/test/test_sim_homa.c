@@ -210,6 +210,19 @@ TEST(homa__capture)
 	CHECK_EQ(blocks, 2 + sent);
 }
 
+/* A run says so when its capture has no room, however little there is to write. */
+TEST(homa__capture_on_a_full_disk)
+{
+	begin();
+	f.config.probes.pcap_port = 0;
+	f.config.probes.pcap_path = "/dev/full";
+	flows[0] = fixture_flow(0, 143, 100);
+	fixture_sim(&f, flows, 1);
+	CHECK_EQ(nd_sim_run(f.sim, ND_NEVER), ND_SIM_BROKEN);
+	CHECK_STR(nd_sim_error(f.sim), "/dev/full: cannot be written");
+	nd_sim_free(f.sim);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
