@@ -74,12 +74,25 @@ static const enum nd_mirror_verdict fates[] = {
 	[ND_RETURNED] = ND_MIRROR_RETURNED,
 };
 
+/* A port may leave more of a frame that it trims than the headers. */
+static void size_trimmed(const struct nd_switch *sw, const struct nd_frame_trim *trim,
+			 struct nd_packet *packet)
+{
+	uint32_t stays = nd_min_u32(packet->wire_bytes,
+				    trim->size + sw->config.frame.framing_bytes);
+
+	if (nd_packet_can_trim(packet))
+		packet->header_bytes = (uint16_t)nd_max_u32(packet->header_bytes, stays);
+}
+
 static void enqueue(struct nd_switch *sw, uint32_t index, uint32_t packet, nd_ns now)
 {
 	struct nd_switch_port *port = &sw->ports[index];
 	struct nd_shed shed = ND_SHED_EMPTY;
 	enum nd_verdict verdict;
 
+	if (ND_UNLIKELY(port->trim.size))
+		size_trimmed(sw, &port->trim, packet_at(sw, packet));
 	if (port->egress.queue->packets >= SERVE_EARLY_PACKETS)
 		nd_switch_transmit(sw, index, now);
 	verdict = nd_egress_put(&port->egress, packet, nd_min_u64(sw->looked, now), now, &shed);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Settings of a switch's ports: what each is made of, and that they change while frames wait. */
+#include "switch_bed.h"
+
+static struct nd_ndp_queue_config one;
+
+/* Port 1 is slow, holds one packet whole and leaves so many bytes of the others. */
+static struct nd_switch_port_settings open_slow(uint32_t trim_size)
+{
+	struct nd_switch_port_settings settings = {
+		.discipline = &nd_ndp_queue_ops,
+		.discipline_config = &one,
+		.rate_bps = 1000000,
+		.trim = { .size = trim_size, .pcp = ND_FRAME_PCP_KEEP },
+	};
+
+	one = nd_ndp_queue_paper(1, 1124);
+	one.victim = ND_NDP_VICTIM_ARRIVAL;
+	one.headers.bytes = 8192;
+	open_plain(false);
+	settings.trim.dscp = sw->config.frame.dscp_trimmed;
+	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
+	return settings;
+}
+
+static void apply(const struct nd_switch_port_settings *settings)
+{
+	struct nd_switch_change change;
+
+	CHECK_EQ(nd_switch_prepare_settings(sw, 1, settings, &change, &error), 0);
+	free(nd_switch_apply_settings(sw, &change, now));
+}
+
+/* A port that leaves more than the headers of a frame counts and paces what it leaves. */
+TEST(nd_switch_port_settings__trim_size_is_what_waits_and_leaves)
+{
+	static const uint32_t sizes[] = { 0, 128, 512, 4096 };
+
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(sizes); i++) {
+		struct nd_switch_port_settings settings = open_slow(sizes[i]);
+		struct nd_frame frames[32];
+		struct nd_queue_depth headers;
+		uint32_t count, bytes = 0, least = UINT32_MAX;
+
+		apply(&settings);
+		for (uint32_t n = 0; n < 4; n++)
+			send_ndp(0, 1, n, 0);
+		nd_switch_round(sw, now);
+		headers = sw->ports[1].egress.queue->ops->depth(sw->ports[1].egress.queue,
+								ND_NDP_QUEUE_HEADERS);
+		rounds(400);
+		count = nd_port_receive(hosts[1], frames, 32);
+		CHECK_EQ(count, 4);
+		for (uint32_t n = 0; n < count; n++) {
+			uint32_t on_link = frames[n].bytes + sw->config.frame.framing_bytes;
+
+			bytes += on_link;
+			least = nd_min_u32(least, on_link);
+		}
+		CHECK_EQ(sw->ports[1].queue_counters.dequeued_bytes, bytes);
+		CHECK_EQ(headers.bytes, 2 * least);
+		nd_port_release(hosts[1]);
+		close_all();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	return nd_test_main(argc, argv);
+}
