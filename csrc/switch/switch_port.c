@@ -222,6 +222,8 @@ struct nd_queue *nd_switch_apply_settings(struct nd_switch *sw,
 	if (change->queue) {
 		old = port->egress.queue;
 		init_queue(sw, change);
+		if (old->ops != change->settings->discipline)
+			memset(port->peaks.classes, 0, sizeof(port->peaks.classes));
 		move_queue(sw, change->index, old, now);
 	}
 	return old;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Settings of a switch's ports: what each is made of, and that they change while frames wait. */
+#include "queue/strict.h"
 #include "switch_bed.h"
 
 static struct nd_ndp_queue_config one;
@@ -62,6 +63,30 @@ TEST(nd_switch_port_settings__trim_size_is_what_waits_and_leaves)
 		nd_port_release(hosts[1]);
 		close_all();
 	}
+}
+
+/* Classes of one discipline are not those of another, whose levels were never as long. */
+TEST(nd_switch_apply_settings__watermarks_of_classes_end_with_their_discipline)
+{
+	static const struct nd_strict_config strict = { .levels = 8, .total = { .packets = 64 } };
+	struct nd_switch_port_settings settings = open_slow(0);
+	const struct nd_switch_peaks *peaks = &sw->ports[1].peaks;
+
+	apply(&settings);
+	for (uint32_t n = 0; n < 4; n++)
+		send_ndp(0, 1, n, 0);
+	rounds(400);
+	nd_switch_note_peak(&sw->ports[1]);
+	CHECK_EQ(peaks->classes[ND_NDP_QUEUE_HEADERS].packets, 3);
+	apply(&settings);
+	CHECK_EQ(peaks->classes[ND_NDP_QUEUE_HEADERS].packets, 3);
+	settings.discipline = &nd_strict_ops;
+	settings.discipline_config = &strict;
+	apply(&settings);
+	CHECK_EQ(peaks->packets, 4);
+	for (uint32_t i = 0; i < 8; i++)
+		CHECK_EQ(peaks->classes[i].packets, 0);
+	close_all();
 }
 
 int main(int argc, char **argv)
