@@ -16,10 +16,10 @@ static bool chance(struct nd_faults *faults, uint32_t probability)
 	return nd_rng_chance(&faults->rng, probability) || probability == ND_FAULTS_ALWAYS;
 }
 
-/* Frames in order never overtake each other, even at one and the same time. */
-static nd_ns due_in_order(struct nd_faults *faults, nd_ns due)
+/* Frames in order never overtake each other, even at one and the same time, once one is held. */
+static nd_ns due_in_order(struct nd_faults *faults, nd_ns due, nd_ns now)
 {
-	if (due <= faults->due_last)
+	if (faults->due_last > now && due <= faults->due_last)
 		due = faults->due_last + 1;
 	faults->due_last = due;
 	return due;
@@ -55,7 +55,7 @@ struct nd_fault nd_faults_draw(struct nd_faults *faults, uint32_t bytes, nd_ns n
 		fault.due += (held_share * config->reorder_ns_max) >> 32;
 		faults->counters.reordered++;
 	} else {
-		fault.due = due_in_order(faults, fault.due);
+		fault.due = due_in_order(faults, fault.due, now);
 	}
 	return fault;
 }

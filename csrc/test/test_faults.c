@@ -78,6 +78,14 @@ TEST(nd_faults_draw__delay_alone_keeps_the_order)
 	}
 }
 
+/* What nothing holds back arrives now, also behind another of the same moment. */
+TEST(nd_faults_draw__without_delay_all_arrives_at_once)
+{
+	reset((struct nd_faults_config){ .corrupt = ND_FAULTS_ALWAYS });
+	for (unsigned i = 0; i < 1000; i++)
+		CHECK_EQ(nd_faults_draw(&faults, 64, i / 10).due, i / 10);
+}
+
 TEST(nd_faults_draw__reordering_is_bounded)
 {
 	unsigned overtaken = 0;
