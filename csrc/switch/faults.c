@@ -10,6 +10,14 @@ void nd_faults_init(struct nd_faults *faults, const struct nd_faults_config *con
 	*faults = (struct nd_faults){ .config = *config, .rng = nd_rng_make(seed, 0) };
 }
 
+void nd_faults_set(struct nd_faults *faults, const struct nd_faults_config *config)
+{
+	/* What the longer delay holds is overtaken. */
+	if (config->delay_ns < faults->config.delay_ns)
+		faults->due_last = 0;
+	faults->config = *config;
+}
+
 static bool chance(struct nd_faults *faults, uint32_t probability)
 {
 	/* Always draw: the stream must not depend on the settings. */

@@ -49,6 +49,9 @@ struct nd_fault {
 void nd_faults_init(struct nd_faults *faults, const struct nd_faults_config *config,
 		    uint64_t seed);
 
+/* Other faults for the frames to come; their draws go on. */
+void nd_faults_set(struct nd_faults *faults, const struct nd_faults_config *config);
+
 /* True when no fault can happen: the caller may skip the draw. */
 static inline bool nd_faults_off(const struct nd_faults *faults)
 {

@@ -139,7 +139,7 @@ static void set(struct nd_switch_port *port, const struct nd_switch_port_setting
 	port->off_tree = settings->off_tree;
 	memcpy(port->router_mac, settings->mac, sizeof(port->router_mac));
 	choose_mac(port);
-	port->faults.config = settings->faults;
+	nd_faults_set(&port->faults, &settings->faults);
 	set_phantom(port, &settings->phantom, now);
 }
 

@@ -86,6 +86,21 @@ TEST(nd_faults_draw__without_delay_all_arrives_at_once)
 		CHECK_EQ(nd_faults_draw(&faults, 64, i / 10).due, i / 10);
 }
 
+/* Who sets a shorter delay does not wait for what the longer one still holds. */
+TEST(nd_faults_set__a_shorter_delay_counts_at_once)
+{
+	struct nd_faults_config config = { .delay_ns = 10 * ND_SEC };
+
+	reset(config);
+	CHECK_EQ(nd_faults_draw(&faults, 64, 0).due, 10 * ND_SEC);
+	config.loss = 1;
+	nd_faults_set(&faults, &config);
+	CHECK_EQ(nd_faults_draw(&faults, 64, 0).due, 10 * ND_SEC + 1);
+	config.delay_ns = ND_MSEC;
+	nd_faults_set(&faults, &config);
+	CHECK_EQ(nd_faults_draw(&faults, 64, 0).due, ND_MSEC);
+}
+
 TEST(nd_faults_draw__reordering_is_bounded)
 {
 	unsigned overtaken = 0;
