@@ -328,8 +328,10 @@ uint32_t nd_switch_transmit(struct nd_switch *sw, uint32_t index, nd_ns now)
 		return 0;
 	room = nd_port_reserve(port->port, blanks,
 			       nd_min_u32(TRANSMIT_BATCH, port->egress.queue->packets));
-	if (room == 0)
+	if (room == 0) {
+		port->full_until = now + ND_SWITCH_AGAIN_NS;
 		return 0;
+	}
 	count = fill(sw, index, blanks, room, now);
 	nd_port_commit(port->port, blanks, count);
 	port->unflushed = true;

@@ -10,9 +10,6 @@ ND_COUNTERS_TABLE(nd_switch_counters, "switch", ND_SWITCH_COUNTERS);
 
 #define FDB_CHECK_NS (100 * ND_MSEC)
 
-/* When a link that did not take all is told again. */
-#define FLUSH_AGAIN_NS (20 * ND_USEC)
-
 /* What an input may bring in before the next has its turn: a full frame. */
 #define TURN_BYTES 1514u
 
@@ -382,7 +379,7 @@ static uint32_t send_all(struct nd_switch *sw, nd_ns now)
 		if (port->unflushed && nd_port_flush(port->port) == 0)
 			port->unflushed = false;
 		if (ND_UNLIKELY(port->unflushed))
-			sw->flush_at = now + FLUSH_AGAIN_NS;
+			sw->flush_at = now + ND_SWITCH_AGAIN_NS;
 	}
 	return sent;
 }
@@ -411,7 +408,9 @@ nd_ns nd_switch_deadline(const struct nd_switch *sw)
 		const struct nd_switch_port *port = &sw->ports[i];
 
 		if (port->port)
-			deadline = nd_min_u64(deadline, nd_egress_deadline(&port->egress));
+			deadline = nd_min_u64(deadline,
+					      nd_max_u64(nd_egress_deadline(&port->egress),
+							 port->full_until));
 	}
 	return deadline;
 }

@@ -130,6 +130,7 @@ struct nd_switch_port {
 	bool up;              /* enabled, and its link is up */
 	bool off_tree;        /* takes no part in flooding */
 	bool unflushed;       /* frames were committed since the last flush */
+	nd_ns full_until;     /* the link takes no frame; it is asked again then */
 	enum nd_port_state state;
 	struct nd_error why;  /* of a state that is not up */
 	uint32_t changes;     /* times that enabled or state changed */
@@ -278,6 +279,9 @@ struct nd_switch_counters nd_switch_counters(const struct nd_switch *sw);
 const char *nd_switch_audit(const struct nd_switch *sw);
 
 /* Between the files of the switch: */
+
+/* When a link that did not take all is asked, or told, again. */
+#define ND_SWITCH_AGAIN_NS (20 * ND_USEC)
 
 /* Gives a frame in buffer index its way; the buffer is the callee's from here. */
 void nd_switch_dispatch(struct nd_switch *sw, uint32_t index, nd_ns now);

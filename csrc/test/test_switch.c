@@ -413,41 +413,21 @@ TEST(nd_switch_round__a_late_worker_trims_no_more_than_one_in_time)
 	close_all();
 }
 
-/* The phantom queue marks at the pace of the virtual link, in front of the real queue. */
-TEST(nd_switch_round__a_phantom_queue_marks)
+/* A link that takes nothing more is asked again soon: its worker may sleep until then. */
+TEST(nd_switch_round__lets_its_worker_sleep_while_a_link_is_full)
 {
-	struct nd_switch_port_settings settings = {
-		.rate_bps = 100000000, .catch_up = ND_MSEC,
-		.phantom = { .rate_bps = 50000000, .threshold_bytes = 2500 },
-	};
-	struct nd_switch_change change;
-	struct nd_frame frames[32];
-	unsigned marked = 0;
-	uint32_t count;
-
 	open_plain(false);
 	CHECK_EQ(nd_switch_set_address(sw, key_of(1), 1), 0);
-	CHECK_EQ(nd_switch_prepare_settings(sw, 1, &settings, &change, &error), 0);
-	CHECK(!nd_switch_apply_settings(sw, &change, now));
-	for (uint32_t i = 0; i < 10; i++)
-		send_ndp(0, 1, i, 0);
-	rounds(10);
-	rounds(10);
-	count = nd_port_receive(hosts[1], frames, 32);
-	CHECK_EQ(count, 10);
-	for (uint32_t i = 0; i < count; i++)
-		marked += (frames[i].data[ND_ETH_BYTES + 1] & 3) == 3;
-	nd_port_release(hosts[1]);
-	/* Each adds its size and drains half of it: the fourth is the first above 2500 bytes. */
-	CHECK_EQ(sw->ports[1].phantom_counters.passed_packets, 10);
-	CHECK_EQ(sw->ports[1].phantom_counters.marked_packets +
-			 sw->ports[1].phantom_counters.unmarked_packets,
-		 10 - 3);
-	CHECK_EQ(marked, sw->ports[1].phantom_counters.marked_packets);
-	settings.phantom.rate_bps = 0;
-	CHECK_EQ(nd_switch_prepare_settings(sw, 1, &settings, &change, &error), 0);
-	nd_switch_apply_settings(sw, &change, now);
-	CHECK(!sw->ports[1].egress.phantom);
+	for (uint32_t i = 0; i < 160; i++) {
+		send_plain(0, mac_of(1), 'a');
+		rounds(1);
+	}
+	CHECK_EQ(sw->ports[1].egress.queue->packets, 160 - 128);
+	nd_switch_round(sw, now);
+	CHECK(nd_switch_deadline(sw) > now && nd_switch_deadline(sw) < now + ND_MSEC);
+	CHECK_EQ(strlen(arrived(1)), 32);
+	rounds(1);
+	CHECK_EQ(nd_switch_deadline(sw), ND_NEVER);
 	close_all();
 }
 
