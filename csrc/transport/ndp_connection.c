@@ -45,6 +45,7 @@ static void init_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 	connection->incoming = connection->delivered = ND_NONE;
 	connection->listener = ND_NONE;
 	connection->own_mss = (uint16_t)ndp->config.mss_bytes;
+	connection->mss = ND_NDP_MSS_UNKNOWN;
 	connection->timer = connection->linger = connection->message_deadline = ND_NEVER;
 }
 

@@ -7,6 +7,9 @@
 
 #define ND_NDP_SLOT_NONE UINT16_MAX
 
+/* More than any payload, so that no two last packets of one message are in line, see is_in_line(). */
+#define ND_NDP_MSS_UNKNOWN (UINT32_C(1) << 20)
+
 enum nd_ndp_sent_state {
 	ND_NDP_FLYING = 0,  /* no feedback yet */
 	ND_NDP_WAITING = 1, /* NACKed, returned or lost: to be sent again */
@@ -111,7 +114,7 @@ struct nd_ndp_connection {
 	uint32_t end;          /* one above the last LAST seen */
 	uint32_t pulled;       /* pull counter sent */
 	uint32_t peer_fin;     /* peer's FIN's sequence, ND_NONE before it is seen */
-	uint32_t mss;          /* peer's full payload, 0 before it is known */
+	uint32_t mss;          /* peer's full payload, ND_NDP_MSS_UNKNOWN before it is known */
 	uint32_t incoming;     /* list of arriving messages */
 	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
 	nd_ns active;          /* last arrival (not futile) or pull of the receiving direction */

@@ -190,6 +190,17 @@ static struct nd_ndp_incoming *find_record(const struct nd_ndp *ndp, uint32_t he
 
 /* ---- storing ---- */
 
+/* The first packet that is not its message's last says how long all of those are. */
+static ND_NOINLINE bool learn_mss(struct nd_ndp_connection *connection,
+				  const struct nd_packet *packet)
+{
+	if (connection->mss != ND_NDP_MSS_UNKNOWN ||
+	    packet->ndp.offset % packet->payload_bytes != 0)
+		return false;
+	connection->mss = packet->payload_bytes;
+	return true;
+}
+
 /* True when the packet's length and place are possible for any message. */
 static bool fits(struct nd_ndp_connection *connection, const struct nd_packet *packet)
 {
@@ -199,14 +210,13 @@ static bool fits(struct nd_ndp_connection *connection, const struct nd_packet *p
 	if (end < header->offset || end > header->message_bytes ||
 	    (packet->payload_bytes == 0 && header->message_bytes != 0))
 		return false;
-	if (end != header->message_bytes && connection->mss == 0 &&
-	    header->offset % packet->payload_bytes == 0)
-		connection->mss = packet->payload_bytes;
 	if (end != header->message_bytes)
-		return packet->payload_bytes == connection->mss &&
+		return (packet->payload_bytes == connection->mss ||
+			learn_mss(connection, packet)) &&
 		       header->offset % connection->mss == 0;
-	return connection->mss == 0 || (packet->payload_bytes <= connection->mss &&
-					header->offset % connection->mss == 0);
+	return connection->mss == ND_NDP_MSS_UNKNOWN ||
+	       (packet->payload_bytes <= connection->mss &&
+		header->offset % connection->mss == 0);
 }
 
 /* True when the packet lies on the line of the message's other packets. */
