@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import select
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from ndpstack import __version__
 from ndpstack._errors import UserError
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
 
 CONFIG = Path("/etc/ndpstack/switchd.toml")
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 EXITS = """\
 exit codes:
     0  ended as it was told to, or the configuration is right
     1  the switches cannot run, or the data path hangs
     2  wrong arguments or configuration; stderr lists every mistake
+  130  interrupted before the switches ran
 """
 
 
@@ -66,7 +68,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
-    arguments = build_parser().parse_args(argv)
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if arguments.tethered and not _can_end(sys.stdin):
+        parser.error("--tethered: standard input is no pipe or terminal, whose end could be seen")
     check = arguments.check_config
     path = check if check is not None and check != Path() else arguments.config
     try:
@@ -84,6 +89,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"switchd: {error}", file=sys.stderr)
         return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("switchd: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _can_end(stdin: TextIO | None) -> bool:
+    """Whether the event loop can wait for the end of standard input; files are at it already."""
+    with select.epoll() as epoll:
+        try:
+            epoll.register(stdin if stdin is not None else -1, 0)
+        except (OSError, ValueError):
+            return False
+    return True
 
 
 def run(path: Path, loaded: Loaded, plan: Plan, *, tethered: bool = False) -> int:

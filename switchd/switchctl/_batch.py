@@ -19,6 +19,8 @@ def commands_of(name: str) -> Iterator[tuple[int, list[str]]]:
     Raises:
         UserError: The file cannot be read, or a line is no words.
     """
+    if name == "-" and sys.stdin is None:
+        raise UserError("standard input is closed; give it commands, or name a file")
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except (OSError, UnicodeDecodeError) as error:

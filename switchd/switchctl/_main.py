@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack import __version__
@@ -358,7 +360,12 @@ def _run_line(client: Client, outer: argparse.Namespace, words: list[str]) -> in
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
-    return _guarded(lambda: _execute(sys.argv[1:] if argv is None else argv))
+    words = sys.argv[1:] if argv is None else argv
+    if sys.stdout is not None:
+        return _guarded(lambda: _execute(words))
+    # It was closed before we began: nobody is to read what we print.
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        return _guarded(lambda: _execute(words))
 
 
 def _guarded(work: Callable[[], int], where: str = "") -> int:

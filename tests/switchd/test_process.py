@@ -19,6 +19,7 @@ import pytest
 from ndpstack import _logs
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._baselines import since
+from switchd._main import main
 from switchd._process import KEPT, permitted
 from switchd._sockets import Access, listening
 from switchd._start import prepare
@@ -145,6 +146,29 @@ def record(
     if created is not None:
         made.created = created
     return made
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_daemon_is_tethered_to_what_has_an_end(
+    closed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open(os.devnull) as file:
+        monkeypatch.setattr(sys, "stdin", None if closed else file)
+        with pytest.raises(SystemExit) as caught:
+            main(["--tethered"])
+    assert caught.value.code == 2
+    assert "standard input is no pipe or terminal" in capsys.readouterr().err
+
+
+def test_ctrl_c_at_the_start_is_no_mistake(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("switchd._main.load", interrupt)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "switchd: interrupted\n"
 
 
 def test_lines_carry_priorities_for_the_journal() -> None:

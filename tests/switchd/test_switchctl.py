@@ -320,6 +320,17 @@ def test_times_that_are_none_are_named(argv: tuple[str, ...]) -> None:
     assert caught.value.code == 2
 
 
+def test_closed_standard_files_are_no_reason_to_fail(
+    tool: Tool, daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stdout", None)
+        for command in (["show", "ports"], ["show", "events"], ["completion", "bash"]):
+            assert main(["--socket", str(daemon.folder / "control.sock"), *command]) == 0
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input is closed" in tool("batch", "-", code=2)
+
+
 def test_an_address_without_a_port_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     for address in ("127.0.0.1", "127.0.0.1:65536"):
         assert main(["--socket", address, "show", "status"]) == 3
