@@ -14,7 +14,6 @@ from ndpstack._lease import COPY_BYTES, Lease, copy_of, lend
 from ndpstack._listen import listen
 from ndpstack._served import Make, R, Rpc, Service
 from ndpstack._socket import (
-    PRIORITY_MAX,
     UNSET,
     Address,
     Socket,
@@ -236,7 +235,7 @@ class HomaSocket(Socket):
         until = self.until(timeout)
         peer, port = self.peer_of(address, until)
         raw, size = as_message(data, self.stack.message_bytes_max)
-        if not 0 <= priority <= PRIORITY_MAX:
+        if priority:
             check_priority(priority)
         call, self._spare = self._spare or Call(self.dispatcher), None
         call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
