@@ -146,6 +146,7 @@ class Client:
             **kwargs: Its named arguments.
 
         Raises:
+            TypeError: The name is no text.
             ValueError: The timeout is negative, or no number.
             RemoteError: The method raised; kind and text are those of the error there.
             NdpError: Timeout, Refused, Reset and others.
@@ -169,6 +170,7 @@ class Client:
             **kwargs: Its named arguments.
 
         Raises:
+            TypeError: The name is no text.
             ValueError: The timeout is negative, or no number.
             NdpError: Timeout, Refused, Reset and others.
         """
@@ -187,6 +189,7 @@ class Client:
             **kwargs: Its named arguments.
 
         Raises:
+            TypeError: The name is no text.
             ValueError: The timeout is negative, or no number.
             RemoteError: The method raised, before or between values.
             NdpError: Timeout, Refused, Reset and others.

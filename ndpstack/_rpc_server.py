@@ -29,6 +29,7 @@ from ndpstack._rpc_wire import (
     Codec,
     MsgpackCodec,
     RequestHead,
+    pack_name,
     pack_reply,
     unpack_request,
 )
@@ -136,17 +137,22 @@ class Service:
             thread: Run this plain function in a thread, because it blocks.
 
         Raises:
-            ValueError: There is such a method already.
-            TypeError: No value can be made for an argument's annotation.
+            ValueError: There is such a method already, or the name is too long.
+            TypeError: It is no function, its name is no text, or no value can be made for an
+                argument's annotation.
         """
 
         def register(handler: F) -> F:
+            if not callable(handler):
+                kind = type(handler).__name__
+                raise TypeError(f"a method is a function, not {kind}: names go into method(name=)")
             self._register(name or handler.__name__, handler, thread)
             return handler
 
         return register if function is None else register(function)
 
     def _register(self, name: str, handler: Handler, thread: bool) -> None:
+        pack_name(name)
         if name in self._methods:
             raise ValueError(f"service {self.name} has a method {name} already")
         streams = inspect.isasyncgenfunction(handler)

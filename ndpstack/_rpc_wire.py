@@ -103,15 +103,30 @@ class ReplyHead(NamedTuple):
     body: memoryview
 
 
+def pack_name(method: str) -> bytes:
+    """A method's name as it travels.
+
+    Raises:
+        TypeError: The name is no text.
+        ValueError: It is longer than NAME_BYTES_MAX.
+    """
+    if not isinstance(method, str):
+        kind = type(method).__name__
+        raise TypeError(f"a method's name is a str, not {kind}: give the name it is served under")
+    name = method.encode()
+    if len(name) > NAME_BYTES_MAX:
+        raise ValueError(f"method name of {len(name)} bytes, the limit is {NAME_BYTES_MAX}")
+    return name
+
+
 def pack_request(method: str, flags: int, left_ns: int, body: bytes) -> bytes:
     """The bytes of a request.
 
     Raises:
-        ValueError: The name is longer than NAME_BYTES_MAX.
+        TypeError: The method's name is no text.
+        ValueError: It is longer than NAME_BYTES_MAX.
     """
-    name = method.encode()
-    if len(name) > NAME_BYTES_MAX:
-        raise ValueError(f"method name of {len(name)} bytes, the limit is {NAME_BYTES_MAX}")
+    name = pack_name(method)
     return HEAD.pack(VERSION, flags, len(name), left_ns) + name + body
 
 

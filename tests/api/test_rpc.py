@@ -8,7 +8,7 @@ import json
 import threading
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from called import PORT, Pair, by_loop, until, with_client
@@ -21,7 +21,7 @@ from ndpstack._rpc_wire import pack_request, unpack_reply, unpack_request
 from ndpstack.rpc import Client, RemoteError, Service, deadline
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 
 @dataclass
@@ -497,6 +497,23 @@ def test_heads_survive_the_way() -> None:
     assert (head.method, head.flags, head.left_ns, bytes(head.body)) == ("naïve", 1, 77, b"body")
     with pytest.raises(ValueError, match="300 bytes, the limit is 255"):
         pack_request("x" * 300, 0, 0, b"")
+
+
+def test_a_name_that_is_no_text_is_refused_by_both_ends(pair: Pair) -> None:
+    method = cast("Callable[..., Callable[..., object]]", Service("test").method)
+    for text, arguments in (("int", {"name": 5}), ("list", {"name": ["echo"]})):
+        with pytest.raises(TypeError, match=f"name is a str, not {text}"):
+            method(**arguments)(print)
+    with pytest.raises(TypeError, match=r"is a function, not str: names go into method\(name=\)"):
+        method("echo")
+
+    async def main() -> None:
+        async with Client(pair[1], [(pair[0].address, PORT)]) as client:
+            for call in (client.call, client.notify):
+                with pytest.raises(TypeError, match="name is a str, not bytes"):
+                    await call(b"add", 1, 2)  # type: ignore[arg-type]
+
+    run("asyncio", main())
 
 
 def test_a_service_that_is_gone_is_an_error_at_once(pair: Pair) -> None:
