@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,8 +22,11 @@
 static int set_aside(const char *path, struct nd_error *error)
 {
 	char *previous = NULL;
+	struct stat about;
 	int code = 0;
 
+	if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+		return nd_error_set(error, -EEXIST, "recording %s: that is no file; name one", path);
 	if (asprintf(&previous, "%s.previous", path) < 0)
 		return nd_error_set(error, -ENOMEM, "recording %s: no memory", path);
 	if (rename(path, previous) < 0 && errno != ENOENT)

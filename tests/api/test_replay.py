@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -166,6 +167,20 @@ def test_a_recording_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(ndpstack.NdpError, match="none/file"):
         ndpstack.Stack(config)
+
+
+def test_a_recording_sets_no_folder_or_device_aside(tmp_path: Path) -> None:
+    folder, pipe = tmp_path / "folder", tmp_path / "pipe"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for path in (folder, pipe):
+        config = ndpstack.StackConfig(
+            name=f"replay-{tmp_path.name}", backend="memory", address="10.0.0.1", listen=True,
+            record=str(path),
+        )  # fmt: skip
+        with pytest.raises(ndpstack.NdpError, match="is no file; name one"):
+            ndpstack.Stack(config)
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "pipe"}
 
 
 def test_a_packet_longer_than_any_is_damage(recording: Path) -> None:
