@@ -78,8 +78,10 @@ def _records(path: str | Path, file: IO[bytes]) -> Iterator[Record]:
         raise CaptureError("reading captures needs scapy: pip install 'ndpstack[scapy]'") from error
     logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
     magic = file.read(4)
+    if not magic:
+        raise CaptureError(f"{path}: the file is empty: nothing was captured")
     if magic != _PCAPNG and magic not in _PCAP:
-        raise CaptureError(f"{path}: neither pcap nor pcapng; it begins with {magic.hex() or '-'}")
+        raise CaptureError(f"{path}: neither pcap nor pcapng; it begins with {magic.hex()}")
     watched: Any = _Watched(file)
     reader: Any
     modern = magic == _PCAPNG

@@ -148,12 +148,19 @@ def test_a_truncated_file(
     assert "truncated" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", [b"", b"\xa1", b"#!/bin/sh\necho\n", b"\x7fELF" + bytes(99)])
+@pytest.mark.parametrize("content", [b"\xa1", b"#!/bin/sh\necho\n", b"\x7fELF" + bytes(99)])
 def test_a_foreign_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
     path = tmp_path / "x"
     path.write_bytes(content)
     assert main(["decode", str(path)]) == Exit.USAGE
     assert "neither pcap nor pcapng" in capsys.readouterr().err
+
+
+def test_an_empty_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x"
+    path.touch()
+    assert main(["decode", str(path)]) == Exit.USAGE
+    assert f"{path}: the file is empty" in capsys.readouterr().err
 
 
 def test_no_file_and_other_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
