@@ -6,8 +6,12 @@ import ctypes
 import grp
 import os
 import pwd
+from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_BPF = 12, 13, 21, 39
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
@@ -97,3 +101,21 @@ def drop_privileges(user: str, *, namespaces: bool) -> None:
         raise UserError(text) from None
     except OSError as error:
         raise UserError(f"cannot give up privileges: {error}") from error
+
+
+def require_library(user: str, paths: Iterable[str] = (os.__file__, __file__)) -> None:
+    """Finds out whether the rest of the daemon can be imported, before an import fails.
+
+    Args:
+        user: Whom the process has become.
+        paths: Files of Python's library and of the daemon.
+
+    Raises:
+        UserError: That user may not read one of them.
+    """
+    for path in paths:
+        if not os.access(path, os.R_OK):
+            raise UserError(
+                f"daemon.user: {user!r} may not read {path}, and the daemon imports from there: "
+                "install Python and ndpstack where all users may read, or leave daemon.user out"
+            )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from ndpstack import _logs
 from ndpstack._errors import UserError
 from ndpstack._priority import REFUSED, real_time
-from switchd._process import drop_privileges
+from switchd._process import drop_privileges, require_library
 from switchd._sockets import Access, listening
 from switchd.runtime import Manager
 
@@ -111,6 +111,8 @@ def real_plane(config: Config) -> DataPlane:
             log.warning("daemon.priority: %s; give CAP_SYS_NICE or LimitRTPRIO", found)
         # Before the first thread: capabilities belong to threads.
         drop_privileges(config.daemon.user, namespaces=bool(namespaces(config) - {""}))
+        if config.daemon.user:
+            require_library(config.daemon.user)
         return start(config.daemon)
 
 

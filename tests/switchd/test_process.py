@@ -15,12 +15,13 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from other_user import as_nobody
 
 from ndpstack import _logs
 from ndpstack._systemd import notify, watchdog_seconds
 from switchd._baselines import since
 from switchd._main import main
-from switchd._process import KEPT, permitted
+from switchd._process import KEPT, permitted, require_library
 from switchd._sockets import Access, listening
 from switchd._start import prepare
 from switchd._threads import in_thread
@@ -114,6 +115,17 @@ def test_a_user_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder away needs root")
+def test_a_library_that_the_user_may_not_read_is_named(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("becoming a user needs root")
+    library = tmp_path / "os.py"
+    library.touch(0o600)
+    assert f"'nobody' may not read {library}, and the daemon imports from there" in as_nobody(
+        lambda: require_library("nobody", [os.devnull, str(library)])
+    )
+    assert as_nobody(lambda: require_library("nobody", [os.devnull])) == "None"
+
+
 def test_only_a_folder_that_is_made_is_given_to_the_user(tmp_path: Path) -> None:
     nobody = pwd.getpwnam("nobody").pw_uid
     for name, owner in (("there", 0), ("new", nobody)):
