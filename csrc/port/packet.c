@@ -193,6 +193,12 @@ static uint32_t run_length(const struct packet_port *self)
 	return count;
 }
 
+/* Of a committed slot; 0 when it was given back. */
+static size_t tx_bytes(const struct packet_port *self, uint32_t position)
+{
+	return self->tx_parts[position & (self->tx_slots - 1)].iov_len;
+}
+
 /* The first frame of a run was refused: counts it and goes on, or false to try again later. */
 static bool pass_over(struct packet_port *self, int code)
 {
@@ -207,8 +213,8 @@ static bool pass_over(struct packet_port *self, int code)
 	case ENETDOWN:
 	case ENXIO:
 	case ENODEV:
-		counters->tx_dropped_down += self->tx_head - self->tx_tail;
-		self->tx_tail = self->tx_head;
+		for (; self->tx_tail != self->tx_head; self->tx_tail++)
+			counters->tx_dropped_down += tx_bytes(self, self->tx_tail) != 0;
 		return true;
 	default:
 		counters->tx_dropped_kernel++;

@@ -320,6 +320,26 @@ TEST(nd_packet_check__follows_the_interface)
 	veth_delete("p0");
 }
 
+/* Only what was to be sent is lost to a link that goes down, not what was given back. */
+TEST(nd_packet_flush__counts_what_a_dead_link_drops)
+{
+	struct nd_port *a;
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	shell("ip link set p0 down");
+	CHECK_EQ(nd_port_reserve(a, frames, 3), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		make_udp_frame(&frames[i], 60, OUR_PORT, i);
+	frames[1].bytes = 5;
+	nd_port_commit(a, frames, 3);
+	CHECK_EQ(nd_port_flush(a), 0);
+	CHECK_EQ(a->counters.tx_dropped_short, 1);
+	CHECK_EQ(a->counters.tx_dropped_down, 2);
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
 TEST(nd_packet_open__explains_what_is_wrong)
 {
 	struct nd_port_config config = config_of(ND_PORT_PACKET, "nothere");
