@@ -113,9 +113,11 @@ static bool take(struct packet_port *self, const struct tpacket2_hdr *header,
 {
 	struct nd_port_counters *counters = &self->port.counters;
 	uint8_t *data = (uint8_t *)(uintptr_t)header + header->tp_mac;
+	uint32_t tag_bytes = header->tp_status & TP_STATUS_VLAN_VALID ? TAG_BYTES : 0;
 	struct virtio_net_hdr offload;
 
-	if (header->tp_len > header->tp_snaplen || header->tp_len > self->port.frame_bytes_max) {
+	if (header->tp_len > header->tp_snaplen ||
+	    header->tp_len + tag_bytes > self->port.frame_bytes_max) {
 		counters->rx_dropped_oversize++;
 		return false;
 	}
@@ -126,7 +128,7 @@ static bool take(struct packet_port *self, const struct tpacket2_hdr *header,
 	memcpy(&offload, data - sizeof(offload), sizeof(offload));
 	*frame = (struct nd_frame){ .data = data, .bytes = header->tp_len };
 	complete_checksum(self, data, frame->bytes, &offload);
-	if (header->tp_status & TP_STATUS_VLAN_VALID)
+	if (tag_bytes)
 		restore_tag(self, header, frame);
 	frame->room = frame->bytes;
 	return true;

@@ -103,6 +103,32 @@ TEST(nd_packet_receive__restores_the_vlan_tag)
 	veth_delete("p0");
 }
 
+/* What the kernel has taken off counts: no frame is longer than the port says. */
+TEST(nd_packet_receive__measures_with_the_tag)
+{
+	struct nd_port_config config = config_of(ND_PORT_PACKET, "p1");
+	struct nd_port *a, *b;
+
+	veth_add("p0", "p1", 1500);
+	a = open_wire("p0");
+	config.mtu = 1000;
+	b = open_config(&config);
+	CHECK_EQ(nd_port_reserve(a, frames, 2), 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		make_udp_frame(&frames[i], b->frame_bytes_max - 3 - i, OUR_PORT, i);
+		insert_tag(&frames[i], 0x8100, 42);
+	}
+	nd_port_commit(a, frames, 2);
+	nd_port_flush(a);
+	frames[0] = await_frame(b);
+	CHECK_EQ(frames[0].bytes, b->frame_bytes_max);
+	nd_port_release(b);
+	CHECK_EQ(b->counters.rx_dropped_oversize, 1);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
 /* A kernel UDP socket that sends out of p0 to an address that only p1's MAC stands for. */
 static int kernel_sender(struct sockaddr_in *target)
 {
