@@ -8,6 +8,9 @@
  *    TX ring. Its socket is bound to protocol 0, so it receives nothing.
  * 3. The kernel takes VLAN tags off and leaves checksums of local senders to a NIC that is not
  *    there. The port puts both right, so that what it hands out is what a wire would carry.
+ * 4. Nor does it cut the datagrams that a local sender left to its NIC in one piece: handed out,
+ *    they would be one datagram, so they are dropped even where they are no longer than the MTU.
+ *    Of TCP, a piece that is no longer than the MTU is a segment like others.
  */
 #include "port/packet.h"
 
@@ -25,6 +28,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5 /* younger than the headers of some distributions */
+#endif
 
 #define RX_FRAMES_DEFAULT 1024u
 #define TX_FRAMES_DEFAULT 512u
@@ -126,6 +133,10 @@ static bool take(struct packet_port *self, const struct tpacket2_hdr *header,
 		return false;
 	}
 	memcpy(&offload, data - sizeof(offload), sizeof(offload));
+	if (ND_UNLIKELY(offload.gso_type == VIRTIO_NET_HDR_GSO_UDP_L4)) {
+		counters->rx_dropped_oversize++;
+		return false;
+	}
 	*frame = (struct nd_frame){ .data = data, .bytes = header->tp_len };
 	complete_checksum(self, data, frame->bytes, &offload);
 	if (tag_bytes)

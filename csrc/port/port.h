@@ -106,8 +106,8 @@ struct nd_frame {
 	X(rx_bytes, "Bytes of the frames received.") \
 	X(tx_frames, "Frames handed to the link.") \
 	X(tx_bytes, "Bytes of the frames handed to the link.") \
-	X(rx_dropped_oversize, "Frames dropped on arrival because they exceed the MTU, such as " \
-			       "segments that the sender left for its NIC to cut (turn TSO off).") \
+	X(rx_dropped_oversize, "Frames dropped on arrival because they exceed the MTU, or are several " \
+			       "that the sender left for its NIC to cut (turn TSO and GSO off).") \
 	X(rx_dropped_short, "Frames dropped on arrival because they hold no Ethernet header.") \
 	X(rx_dropped_foreign, "Datagrams dropped on arrival because they cannot be turned into a " \
 			      "frame.") \

@@ -181,6 +181,13 @@ TEST(nd_packet_receive__counts_super_frames)
 		 sizeof(payload));
 	CHECK_EQ(count_arrivals(b), 0);
 	CHECK_EQ(b->counters.rx_dropped_oversize, 1);
+	segment = 100; /* several datagrams that look like one of the MTU */
+	CHECK_EQ(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)), 0);
+	CHECK_EQ(sendto(fd, payload, 300, 0, (struct sockaddr *)&target, sizeof(target)), 300);
+	CHECK_EQ(count_arrivals(b), 0);
+	CHECK_EQ(b->counters.rx_dropped_oversize, 2);
+	segment = 1400;
+	CHECK_EQ(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)), 0);
 	shell("ethtool -K p0 tx off gso off tso off >/dev/null");
 	CHECK_EQ(sendto(fd, payload, sizeof(payload), 0, (struct sockaddr *)&target,
 			sizeof(target)),
