@@ -5,7 +5,9 @@
  * 1. The connecting end makes the memory and hands it over on its connection at once, so opening
  *    never waits and both ends may live in one thread. The listening end maps it in check().
  * 2. The connection then stays as the sign of life: the kernel closes it when a process is killed.
- *    A listening end lets go of the memory and accepts the next; a connecting end is gone.
+ *    A listening end lets go of the memory and accepts the next; a connecting end is gone. It is
+ *    the bell, too: an end wakes the other by a message. To ring or to hush it never blocks, as an
+ *    eventfd that both have can, whose flags and counter are the other's as well.
  * 3. The memory is sealed against resizing, or the other end could turn any access into SIGBUS.
  *    Geometry is read once, checked and kept privately. Lengths are read once per frame.
  * 4. The bytes of a frame lie in its slot while it is looked at; the other end could still change
@@ -24,12 +26,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC UINT64_C(0x6e6470706f727432) /* "ndpport2" */
+#define MAGIC UINT64_C(0x6e6470706f727433) /* "ndpport3" */
 #define MTU_DEFAULT 1500u
 #define SLOTS_DEFAULT 512u
 #define SLOT_ALIGN 64u
@@ -38,10 +40,7 @@
 	(ND_PORT_MTU_MAX + ND_PORT_FRAMING_BYTES + sizeof(struct slot) + SLOT_ALIGN)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* Descriptors in the order in which they are handed over. */
-enum { FD_MEMORY, FD_WAKE_LISTENER, FD_WAKE_CONNECTOR, FD_COUNT };
-
-/* What the connecting end says beside the descriptors. */
+/* What the connecting end says beside the descriptor of the memory. */
 struct geometry {
 	uint64_t magic;
 	uint32_t mtu;
@@ -66,13 +65,13 @@ struct lane {
 struct memory_port {
 	struct nd_port port;
 	bool listens;
-	bool armed;       /* blocked since the last receive: the eventfd may be set */
+	bool armed;       /* about to block since the last receive: the bell may have been rung */
 	bool broken;      /* the other end wrote nonsense */
 	uint32_t taken;   /* slots that the RX batch covers */
 	int epoll;        /* the one descriptor to poll, whatever is attached */
 	int listener;
 	int connection;
-	int fds[FD_COUNT];
+	int memory;
 	uint8_t *map;     /* NULL while nobody is attached */
 	size_t map_bytes;
 	struct lane rx, tx;
@@ -115,17 +114,6 @@ static struct slot *slot_at(const struct lane *lane, uint32_t offset)
 	return (struct slot *)(void *)(lane->slots + index * lane->slot_bytes);
 }
 
-/* Where the other end wakes us, and where we wake it. */
-static int wake_of_ours(const struct memory_port *self)
-{
-	return self->fds[self->listens ? FD_WAKE_LISTENER : FD_WAKE_CONNECTOR];
-}
-
-static int wake_of_theirs(const struct memory_port *self)
-{
-	return self->fds[self->listens ? FD_WAKE_CONNECTOR : FD_WAKE_LISTENER];
-}
-
 static int watch(struct memory_port *self, int fd, uint32_t what)
 {
 	struct epoll_event event = { .events = what };
@@ -144,7 +132,7 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 {
 	size_t lane = lane_bytes(geometry);
 	uint8_t *map = mmap(NULL, 2 * lane, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			    self->fds[FD_MEMORY], 0);
+			    self->memory, 0);
 
 	if (map == MAP_FAILED)
 		return -errno;
@@ -153,38 +141,30 @@ static int attach(struct memory_port *self, const struct geometry *geometry)
 	self->rx = make_lane(self->listens ? map : map + lane, geometry);
 	self->tx = make_lane(self->listens ? map + lane : map, geometry);
 	self->broken = false;
-	if (watch(self, wake_of_ours(self), EPOLLIN) < 0)
-		return -errno;
 	self->port.counters.peer_attached++;
 	return 0;
 }
 
 static void detach(struct memory_port *self)
 {
-	/*
-	 * What the other end, or a child of a fork, still holds would wake us for ever: closing it
-	 * here does not end that.
-	 */
-	unwatch(self, wake_of_ours(self));
+	/* What a child of a fork still holds would wake us for ever: closing it here does not end that. */
 	unwatch(self, self->connection);
 	if (self->map)
 		munmap(self->map, self->map_bytes);
 	self->map = NULL;
 	self->armed = false;
-	for (uint32_t i = 0; i < FD_COUNT; i++)
-		nd_fds_close(&self->fds[i]);
+	nd_fds_close(&self->memory);
 	nd_fds_close(&self->connection);
 }
 
-/* Back from poll(2): wants no more waking, and clears the eventfd if it was woken. */
+/* Back from poll(2): wants no more waking, and hushes the bell if it was rung. */
 static void disarm(struct memory_port *self)
 {
-	uint64_t wakes;
+	uint8_t ring;
 
 	nd_ring_disarm(&self->rx.ring);
 	self->armed = false;
-	if (read(wake_of_ours(self), &wakes, sizeof(wakes)) < 0)
-		nd_assert(errno == EAGAIN || errno == EINTR);
+	recv(self->connection, &ring, sizeof(ring), MSG_DONTWAIT);
 }
 
 /* Another CPU has just written it: asks for its lines all at once. */
@@ -278,15 +258,14 @@ static void memory_commit(struct nd_port *port, const struct nd_frame *frames, u
 
 static uint32_t memory_flush(struct nd_port *port)
 {
+	static const uint8_t ring;
 	struct memory_port *self = memory_port(port);
-	uint64_t one = 1;
 
 	if (!self->map || !nd_ring_must_wake(&self->tx.ring))
 		return 0;
 	port->counters.tx_kicks++;
-	/* It fails only when the counter is full, and then the other end is awake anyway. */
-	if (write(wake_of_theirs(self), &one, sizeof(one)) < 0)
-		nd_assert(errno == EAGAIN || errno == EINTR);
+	/* It fails when the other end is gone, or has more rings than it can hold and is awake. */
+	send(self->connection, &ring, sizeof(ring), MSG_DONTWAIT | MSG_NOSIGNAL);
 	return 0;
 }
 
@@ -296,8 +275,8 @@ static bool memory_arm(struct nd_port *port)
 
 	if (!self->map || self->broken)
 		return true;
-	self->armed = nd_ring_arm(&self->rx.ring);
-	return self->armed;
+	self->armed = true;
+	return nd_ring_arm(&self->rx.ring);
 }
 
 static uint32_t memory_descriptors(const struct nd_port *port, int *descriptors)
@@ -324,8 +303,7 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 	    (geometry->slots & (geometry->slots - 1)) ||
 	    geometry->slot_bytes < sizeof(struct slot) + self->port.frame_bytes_max ||
 	    geometry->slot_bytes > SLOT_BYTES_MAX || geometry->slot_bytes % SLOT_ALIGN ||
-	    fcntl(self->fds[FD_MEMORY], F_GET_SEALS) != SEALS ||
-	    fstat(self->fds[FD_MEMORY], &stat) < 0 ||
+	    fcntl(self->memory, F_GET_SEALS) != SEALS || fstat(self->memory, &stat) < 0 ||
 	    stat.st_size != (off_t)(2 * lane_bytes(geometry)))
 		return nd_error_set(error, -EPROTO, "%s: refused a peer whose memory has an "
 						    "impossible layout",
@@ -337,13 +315,14 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 static int adopt(struct memory_port *self)
 {
 	struct geometry geometry;
-	int code = nd_fds_receive(self->connection, &geometry, sizeof(geometry), self->fds,
-				  FD_COUNT);
+	int code = nd_fds_receive(self->connection, &geometry, sizeof(geometry), &self->memory, 1);
 
 	if (code == -EAGAIN)
 		return code;
 	if (code < 0)
-		nd_error_set(&self->why, code, "%s: refused a peer that handed over no memory",
+		nd_error_set(&self->why, code,
+			     "%s: refused a peer that handed over no memory, or not as this "
+			     "ndpstack version does",
 			     self->port.name);
 	else
 		code = check_geometry(self, &geometry, &self->why);
@@ -372,8 +351,12 @@ static void greet(struct memory_port *self, int connection)
 		self->port.counters.peer_refused++;
 	nd_fds_close(&self->connection);
 	self->connection = connection;
-	watch(self, connection, EPOLLIN | EPOLLRDHUP); /* if that fails, the next check looks */
-	adopt(self);
+	if (watch(self, connection, EPOLLIN | EPOLLRDHUP) == 0) {
+		adopt(self);
+		return;
+	}
+	nd_fds_close(&self->connection); /* we would not hear its bell */
+	self->port.counters.peer_refused++;
 }
 
 /* Looks at who waits: the first sound peer is attached, others are turned away. */
@@ -458,17 +441,11 @@ static int listen_on(struct memory_port *self, struct nd_error *error)
 	return 0;
 }
 
-/* Sealed memory and an eventfd each way. */
 static int make_memory(struct memory_port *self, const struct geometry *geometry)
 {
-	self->fds[FD_MEMORY] = memfd_create("ndpstack-port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	self->fds[FD_WAKE_LISTENER] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	self->fds[FD_WAKE_CONNECTOR] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	for (uint32_t i = 0; i < FD_COUNT; i++)
-		if (self->fds[i] < 0)
-			return -errno;
-	if (ftruncate(self->fds[FD_MEMORY], (off_t)(2 * lane_bytes(geometry))) < 0 ||
-	    fcntl(self->fds[FD_MEMORY], F_ADD_SEALS, SEALS) < 0)
+	self->memory = memfd_create("ndpstack-port", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (self->memory < 0 || ftruncate(self->memory, (off_t)(2 * lane_bytes(geometry))) < 0 ||
+	    fcntl(self->memory, F_ADD_SEALS, SEALS) < 0)
 		return -errno;
 	return 0;
 }
@@ -492,8 +469,7 @@ static int connect_to(struct memory_port *self, uint32_t slots, struct nd_error 
 	if (code == 0)
 		code = attach(self, &geometry);
 	if (code == 0)
-		code = nd_fds_send(self->connection, &geometry, sizeof(geometry), self->fds,
-				   FD_COUNT);
+		code = nd_fds_send(self->connection, &geometry, sizeof(geometry), &self->memory, 1);
 	if (code < 0)
 		return nd_error_set(error, code, "%s: cannot share memory with the other end: %s",
 				    self->port.name, strerror(-code));
@@ -515,9 +491,7 @@ struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_er
 	self->port.mtu = config->mtu ? config->mtu : MTU_DEFAULT;
 	self->port.frame_bytes_max = self->port.mtu + ND_PORT_FRAMING_BYTES;
 	self->listens = config->memory.listen;
-	self->listener = self->connection = -1;
-	for (uint32_t i = 0; i < FD_COUNT; i++)
-		self->fds[i] = -1;
+	self->listener = self->connection = self->memory = -1;
 	snprintf(self->port.name, sizeof(self->port.name), "%s", config->name);
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (self->epoll < 0)
