@@ -33,6 +33,12 @@ static uint32_t corruption(uint32_t per_byte, uint32_t bytes)
 	return (uint32_t)nd_min_u64(UINT32_MAX, ((uint64_t)per_byte * bytes) >> 16);
 }
 
+/* The highest probability that there is means "always". */
+static bool happens(struct nd_rng *rng, uint32_t probability)
+{
+	return nd_rng_chance(rng, probability) || probability == UINT32_MAX;
+}
+
 static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)
 {
 	struct nd_sim_port *port = nd_sim_port(sim, number);
@@ -42,10 +48,10 @@ static bool survives(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps 
 		return lose(sim, number, index, start, &sim->counters.lost_packets);
 	if (!(port->flags & ND_PORT_FAULTY))
 		return true;
-	if (nd_rng_chance(&extra->rng, extra->loss))
+	if (happens(&extra->rng, extra->loss))
 		return lose(sim, number, index, start, &sim->counters.lost_packets);
-	if (nd_rng_chance(&extra->rng, corruption(extra->corrupt,
-						  nd_sim_packet(sim, index)->wire_bytes)))
+	if (happens(&extra->rng,
+		    corruption(extra->corrupt, nd_sim_packet(sim, index)->wire_bytes)))
 		return lose(sim, number, index, start, &sim->counters.corrupted_packets);
 	return true;
 }

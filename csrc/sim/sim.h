@@ -81,7 +81,7 @@ enum nd_sim_change_kind {
 	ND_SIM_CHANGE_RATE = 0,    /* value: bit/s */
 	ND_SIM_CHANGE_DOWN = 1,    /* everything sent is lost */
 	ND_SIM_CHANGE_UP = 2,
-	ND_SIM_CHANGE_LOSS = 3,    /* value / 2^32: probability of losing a packet */
+	ND_SIM_CHANGE_LOSS = 3,    /* value / 2^32, 1 at most: probability of losing a packet */
 	ND_SIM_CHANGE_CORRUPT = 4, /* value / 2^48: probability of spoiling a byte */
 	ND_SIM_CHANGE_DELAY = 5,   /* value: propagation in ps */
 };

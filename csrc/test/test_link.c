@@ -109,6 +109,21 @@ TEST(changes__loss_and_corruption)
 	nd_sim_free(f.sim);
 }
 
+/* A loss of all spares none: of this seed the first draw is the highest that there is. */
+TEST(changes__always_means_always)
+{
+	struct nd_flow flow = fixture_flow(0, 1, 8936);
+	struct nd_sim_change change = { .kind = ND_SIM_CHANGE_LOSS, .value = UINT64_C(1) << 32 };
+
+	begin();
+	f.config.seed = 2401097773;
+	f.config.changes = &change;
+	f.config.change_count = 1;
+	run(&flow, USEC_PS * 100, ND_SIM_STUCK);
+	CHECK_EQ(nd_sim_counters(f.sim)->lost_packets, 1);
+	nd_sim_free(f.sim);
+}
+
 /* E-X04: down loses all that starts to be sent, up ends that. */
 TEST(changes__down_and_up)
 {
