@@ -41,6 +41,7 @@
 #define TAG_BYTES 4u
 #define MACS_BYTES 12u
 #define SEND_BATCH 64u
+#define STUCK_AFTER (500 * ND_MSEC)
 
 struct packet_port {
 	struct nd_port port;
@@ -58,6 +59,8 @@ struct packet_port {
 	int tx_socket;
 	uint32_t tx_slots, tx_slot_bytes;
 	uint32_t tx_head, tx_tail; /* slots [tail, head) are committed and not sent */
+	uint32_t tail_checked;
+	nd_ns progress;    /* when the tail was last seen to move, or nothing to wait */
 	uint8_t *tx_data;
 	struct mmsghdr *tx_messages; /* one a slot, fixed but for the length */
 	struct iovec *tx_parts;
@@ -269,16 +272,37 @@ static uint32_t packet_descriptors(const struct nd_port *port, int *descriptors)
 	return 1;
 }
 
+/* True when frames wait and the kernel has taken none for too long: they look like a full ring. */
+static bool is_stuck(struct packet_port *self, nd_ns now)
+{
+	if (self->tx_tail == self->tx_head || self->tx_tail != self->tail_checked ||
+	    !self->progress) { /* nobody has looked before */
+		self->tail_checked = self->tx_tail;
+		self->progress = now;
+		return false;
+	}
+	return now > self->progress && now - self->progress >= STUCK_AFTER;
+}
+
 static enum nd_port_state packet_check(struct nd_port *port, nd_ns now, struct nd_error *error)
 {
 	struct packet_port *self = packet_port(port);
+	enum nd_port_state state;
 	int pending;
 	socklen_t length = sizeof(pending);
 
-	(void)now;
 	/* An interface that went down leaves an error that would make poll() return at once. */
 	getsockopt(self->rx_socket, SOL_SOCKET, SO_ERROR, &pending, &length);
-	return nd_device_check(&self->device, self->device_mtu, error);
+	state = nd_device_check(&self->device, self->device_mtu, error);
+	if (state != ND_PORT_UP)
+		self->progress = now; /* nothing was expected to move */
+	if (state != ND_PORT_UP || !is_stuck(self, now))
+		return state;
+	port->counters.tx_stuck++;
+	nd_error_set(error, -EIO, "interface %s: %u frames are not sent for half a second (the "
+				  "other end of a pair may have a smaller MTU); reopen the port",
+		     port->name, self->tx_head - self->tx_tail);
+	return ND_PORT_STUCK;
 }
 
 static void packet_refresh(struct nd_port *port)

@@ -373,6 +373,34 @@ TEST(nd_packet_flush__counts_what_a_dead_link_drops)
 	veth_delete("p0");
 }
 
+/* What the other end of a pair never takes, here for its size, looks like a full ring for ever. */
+TEST(nd_packet_check__finds_a_stuck_transmitter)
+{
+	struct nd_port *a, *b;
+
+	veth_add("p0", "p1", 1500);
+	veth_set_mtu("p1", 1400);
+	a = open_ours("p0");
+	b = open_ours("p1");
+	CHECK_EQ(send_udp_frames(a, 0, 1, 1514, OUR_PORT), 1);
+	CHECK_EQ(send_udp_frames(a, 1, 1, 60, OUR_PORT), 1);
+	CHECK_EQ(nd_port_flush(a), 2);
+	CHECK_EQ(nd_port_check(a, 10 * ND_SEC, &error), ND_PORT_UP);
+	CHECK_EQ(nd_port_check(a, 10 * ND_SEC + 499 * ND_MSEC, &error), ND_PORT_UP);
+	CHECK_EQ(nd_port_check(a, 10 * ND_SEC + 500 * ND_MSEC, &error), ND_PORT_STUCK);
+	CHECK(strstr(error.text, "smaller MTU"));
+	CHECK_EQ(a->counters.tx_stuck, 1);
+	nd_port_close(a);
+	a = open_ours("p0");
+	CHECK_EQ(send_udp_frames(a, 1, 1, 60, OUR_PORT), 1);
+	CHECK_EQ(await_udp_frames(b, 1, 1, 60), 1);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_EQ(nd_port_check(a, (10 + i) * ND_SEC, &error), ND_PORT_UP);
+	nd_port_close(a);
+	nd_port_close(b);
+	veth_delete("p0");
+}
+
 TEST(nd_packet_open__explains_what_is_wrong)
 {
 	struct nd_port_config config = config_of(ND_PORT_PACKET, "nothere");

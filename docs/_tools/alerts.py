@@ -82,7 +82,8 @@ ALERTS = {
     ),
     "port_tx_stuck": Alert(
         GROWS,
-        "The driver stops: the port is opened again by itself; report it.",
+        "The other end of a pair has a smaller MTU, or the driver stops: the port is opened again "
+        "by itself; make the MTUs equal, or report it.",
     ),
     "port_peer_refused": Alert(
         GROWS,
