@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+FILE_BYTES_MAX = 4 * 2**20
+"""Longer ones are none; flows by the million stand in files of their own."""
+
+
 @dataclass(frozen=True)
 class ScenarioFile:
     """A scenario as it was read: where from, its text, and what was set over it."""
@@ -112,11 +116,23 @@ def _with_htsim(scenario: Scenario) -> Scenario:
     return replace(scenario, topology=load_htsim(scenario.topology.file))
 
 
+def _may_be_read(path: Path) -> bool:
+    """Whether it is there and no folder, as one that results of a shipped scenario are in."""
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:  # What is read says why not.
+        return True
+
+
 def _read(path: Path) -> tuple[str, Path]:
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or _may_be_read(path):
         try:
-            return path.read_text(), path.parent
-        except (OSError, UnicodeDecodeError) as error:
+            with path.open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+            if len(data) > FILE_BYTES_MAX:
+                raise ValueError(f"it is longer than {FILE_BYTES_MAX} bytes")
+            return data.decode(), path.parent
+        except (OSError, ValueError) as error:
             raise UserError(f"{path}: cannot read this scenario: {error}") from None
     known = shipped_scenarios()
     if str(path) not in known:

@@ -180,6 +180,21 @@ def test_a_missing_file_is_refused_with_the_shipped_names() -> None:
         load_scenario("none")
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "/dev/zero", "/etc/hostname/x.toml"])
+def test_what_cannot_be_read_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match="cannot read this scenario"):
+        load_scenario(name)
+
+
+def test_a_folder_of_results_is_no_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who writes results into a folder called as the scenario may run it again."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "incast").mkdir()
+    assert load_scenario("incast").scenario.title
+
+
 @pytest.mark.parametrize("name", shipped_scenarios())
 def test_every_shipped_scenario_is_sound_and_says_what_it_shows(name: str) -> None:
     assert load_scenario(name).scenario.title
