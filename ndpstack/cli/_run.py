@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._extra import need
+from ndpstack.cli._numbers import count
 from ndpstack.cli._progress import Bar
 from ndpstack.scenario import load_scenario, shipped_scenarios
 from ndpstack.toml import format_time
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kernel-tcp",
-        type=int,
+        type=count,
         nargs="?",
         const=100,
         default=0,

@@ -183,6 +183,14 @@ def test_mistakes_are_one_line(
     assert error.count("\n") == 1
 
 
+def test_a_port_of_kernel_tcp_holds_packets(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", scenario, "--on", "netns", "--kernel-tcp", "-5"])
+    assert "--kernel-tcp: '-5' is no count above 0" in capsys.readouterr().err
+
+
 def test_an_output_folder_that_cannot_be_made_is_named(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
