@@ -60,13 +60,17 @@ class State:
         pid = os.getpid()
         state = State(lab_id, pid, _start_time(pid), nodes, scenario)
         STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        draft = STATE_DIRECTORY / f"{lab_id}.{pid}.draft"
         try:
-            with _path(lab_id).open("x") as file:
-                json.dump(dataclasses.asdict(state), file)
+            # Whole or not at all: half a file would take the name, and name no owner to end.
+            draft.write_text(json.dumps(dataclasses.asdict(state)))
+            _path(lab_id).hardlink_to(draft)
         except FileExistsError:
             raise TestbedError(
                 f"lab {lab_id} is up already; take it down: ndpstack lab down {lab_id}"
             ) from None
+        finally:
+            draft.unlink(missing_ok=True)
         folder_of(lab_id).mkdir(exist_ok=True)
         return state
 

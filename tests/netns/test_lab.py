@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +21,7 @@ from ndpstack.testbed import (
     remove,
     single_switch,
 )
+from ndpstack.testbed._state import STATE_DIRECTORY
 
 if TYPE_CHECKING:
     from ndpstack.testbed.pytest_plugin import LabMaker
@@ -69,6 +73,22 @@ def test_second_lab_of_the_same_name_is_refused(lab: LabMaker) -> None:
     with pytest.raises(TestbedError, match=f"ndpstack lab down {made.lab_id}"):
         Lab(back_to_back(), made.lab_id).up()
     assert set(map(made.namespace, ("h0", "h1"))) <= set(netns.listnetns())
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_name_is_taken_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a file would take it, and no command could give it back."""
+    lab = Lab(back_to_back())
+
+    def no_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_text", no_room)
+        full.setattr(json, "dump", no_room)
+        with pytest.raises(TestbedError, match="No space left"):
+            lab.up()
+    assert not list(STATE_DIRECTORY.glob(f"{lab.lab_id}*"))
 
 
 KILLED = """
