@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 DETACH_SECONDS = 60.0
 """How long a lab in the background may take to be ready."""
 
+SIGNALLED = 128
+"""What shells add to the number of a signal that ended a command."""
+
 ROOT_WANTED = "labs need root; run with sudo"
 
 
@@ -270,4 +273,5 @@ def _exec(arguments: argparse.Namespace) -> int:
         raise UserError("lab exec: say which command to run")
     namespace = namespace_of(state.lab, arguments.node)
     argv = ["nsenter", f"--net=/run/netns/{namespace}", "--", *command]
-    return subprocess.run(argv, check=False).returncode
+    code = subprocess.run(argv, check=False).returncode
+    return code if code >= 0 else SIGNALLED - code

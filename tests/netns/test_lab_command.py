@@ -211,3 +211,9 @@ def test_names_that_cannot_be_are_refused(scenario: str, capfd: pytest.CaptureFi
     assert "1 to 6 lower-case letters and digits" in capfd.readouterr().err
     assert main(["lab", "down", "nosuch"]) == Exit.USAGE
     assert "there is no lab 'nosuch'" in capfd.readouterr().err
+
+
+def test_a_command_that_a_signal_ended_says_so_as_in_a_shell(scenario: str, name: str) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    killed = ["lab", "exec", name, "h0", "--", "sh", "-c", "kill -9 $$"]
+    assert main(killed) == 128 + signal.SIGKILL
