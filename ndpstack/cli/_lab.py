@@ -26,6 +26,7 @@ from ndpstack.testbed import (
     leftovers,
     namespace_of,
     remove,
+    require_lab,
     take_down,
 )
 from ndpstack.testbed._state import STATE_DIRECTORY
@@ -212,10 +213,12 @@ def _down(arguments: argparse.Namespace) -> int:
     _require_root()
     names: list[str] = arguments.lab
     removed: dict[str, list[str]] = {}
+    for name in names:  # All or none: what follows one that is not there would stay.
+        require_lab(name)
     if arguments.all:
         names = sorted(set(labs()) | set(leftovers()))
     if names:
-        removed = {name: take_down(name) for name in names}
+        removed = {name: take_down(name) for name in dict.fromkeys(names)}
     else:
         removed = {name: remove(name) for name in leftovers()}
     for name in removed:

@@ -6,6 +6,7 @@ from ndpstack.testbed._lab import Lab as Lab
 from ndpstack.testbed._lab import leftovers as leftovers
 from ndpstack.testbed._lab import namespace_of as namespace_of
 from ndpstack.testbed._lab import remove as remove
+from ndpstack.testbed._lab import require_lab as require_lab
 from ndpstack.testbed._lab import take_down as take_down
 from ndpstack.testbed._lab import why_unavailable as why_unavailable
 from ndpstack.testbed._plan import HostAddress as HostAddress

@@ -293,28 +293,47 @@ def leftovers() -> list[str]:
 
 
 def remove(lab_id: str) -> list[str]:
-    """Removes what is left of a lab and returns the namespaces that were removed."""
+    """Removes what is left of a lab and returns the namespaces that were removed.
+
+    Raises:
+        TestbedError: One of them cannot be removed.
+    """
     names = namespaces_of(lab_id)
     for pid in _pids_in(names):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for name in names:
-        with contextlib.suppress(FileNotFoundError):
+        try:
             _netns.remove(name)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise TestbedError(
+                f"namespace {name} cannot be removed: {error.strerror}; "
+                f"{why_unavailable() or 'see what holds it: ip netns pids ' + name}"
+            ) from error
     State.forget(lab_id)
     return names
+
+
+def require_lab(lab_id: str) -> None:
+    """Makes sure that there is something of a lab.
+
+    Raises:
+        TestbedError: There is no such lab.
+    """
+    if lab_id not in labs() and not namespaces_of(lab_id):
+        known = ", ".join(labs()) or "none"
+        raise TestbedError(f"there is no lab {lab_id!r}; up are: {known}")
 
 
 def take_down(lab_id: str) -> list[str]:
     """Ends a lab of any process: its owner is asked, then told, and what it left is removed.
 
     Raises:
-        TestbedError: There is no such lab.
+        TestbedError: Something of it cannot be removed.
     """
     state = labs().get(lab_id)
-    if state is None and not namespaces_of(lab_id):
-        known = ", ".join(labs()) or "none"
-        raise TestbedError(f"there is no lab {lab_id!r}; up are: {known}")
     names = namespaces_of(lab_id)
     if state is not None and state.owner != os.getpid():
         state.end_owner()

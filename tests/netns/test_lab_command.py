@@ -213,6 +213,32 @@ def test_names_that_cannot_be_are_refused(scenario: str, capfd: pytest.CaptureFi
     assert "there is no lab 'nosuch'" in capfd.readouterr().err
 
 
+def test_labs_are_taken_down_all_or_none(
+    scenario: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    assert main(["lab", "down", name, "nosuch"]) == Exit.USAGE
+    assert "there is no lab 'nosuch'" in capfd.readouterr().err
+    assert labs()[name].alive
+    assert main(["lab", "down", name, name]) == Exit.OK
+    assert capfd.readouterr().out == f"lab {name}: 8 namespaces removed\n"
+    assert not list(STATE_DIRECTORY.glob(f"{name}*"))
+
+
+def test_a_namespace_that_cannot_be_removed_is_named(scenario: str, name: str) -> None:
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    os.kill(labs()[name].owner, signal.SIGKILL)
+    while labs()[name].alive:
+        time.sleep(0.01)
+    without = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    down = [*without, sys.executable, *NDPSTACK, "lab", "down", name]
+    done = subprocess.run(down, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.USAGE
+    assert f"namespace ndl-{name}-" in done.stderr
+    assert "need CAP_SYS_ADMIN" in done.stderr
+    assert main(["lab", "down", name]) == Exit.OK
+
+
 def test_a_command_that_a_signal_ended_says_so_as_in_a_shell(scenario: str, name: str) -> None:
     assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
     killed = ["lab", "exec", name, "h0", "--", "sh", "-c", "kill -9 $$"]
