@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from ndpstack.testbed import (
     Lab,
     TestbedError,
     interruptible,
+    lab_name,
     labs,
     leftovers,
     namespace_of,
@@ -146,7 +146,7 @@ def _explain(lab: Lab, control: str) -> None:
 def _up_detached(arguments: argparse.Namespace) -> int:
     """Starts itself again in the background and waits until that one is ready."""
     _require_root()
-    name: str = arguments.name or secrets.token_hex(3)
+    name = lab_name(arguments.name)
     if name in labs():
         raise TestbedError(f"lab {name} is up already; take it down: ndpstack lab down {name}")
     words = [
@@ -160,7 +160,7 @@ def _up_detached(arguments: argparse.Namespace) -> int:
     for item in arguments.set:
         words += ["--set", item]
     STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-    log = STATE_DIRECTORY / f"{name}.log"
+    log = STATE_DIRECTORY / f"{name}.{os.getpid()}.log"  # Of two who want the name, one has it.
     with log.open("wb") as output:
         process = subprocess.Popen(
             [
@@ -176,6 +176,7 @@ def _up_detached(arguments: argparse.Namespace) -> int:
             start_new_session=True,
         )
     _wait_until_ready(process, name, log)
+    log = log.replace(STATE_DIRECTORY / f"{name}.log")
     process.returncode = 0  # it is meant to outlive us, and no mistake that wants a warning
     if arguments.json:
         _print_json(asdict(labs()[name]))

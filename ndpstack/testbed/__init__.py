@@ -3,6 +3,7 @@
 from ndpstack.testbed._errors import TestbedError as TestbedError
 from ndpstack.testbed._guard import guarded as guarded
 from ndpstack.testbed._lab import Lab as Lab
+from ndpstack.testbed._lab import lab_name as lab_name
 from ndpstack.testbed._lab import leftovers as leftovers
 from ndpstack.testbed._lab import namespace_of as namespace_of
 from ndpstack.testbed._lab import remove as remove

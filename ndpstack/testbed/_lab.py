@@ -88,9 +88,7 @@ class Lab:
             TestbedError: The name is no such word.
         """
         self.plan = plan
-        self.lab_id = lab_id or secrets.token_hex(3)
-        if not LAB_NAME.fullmatch(self.lab_id):
-            raise TestbedError(f"lab name {lab_id!r} is not 1 to 6 lower-case letters and digits")
+        self.lab_id = lab_name(lab_id)
         self._scenario = scenario
         self._offloads = offloads
         self._state: State | None = None
@@ -272,6 +270,18 @@ class Lab:
                 if stream:
                     stream.close()
         self._processes.clear()
+
+
+def lab_name(wanted: str | None) -> str:
+    """The name of a lab: the wanted one, or one that is drawn.
+
+    Raises:
+        TestbedError: The wanted one is no such word.
+    """
+    name = wanted or secrets.token_hex(3)
+    if not LAB_NAME.fullmatch(name):
+        raise TestbedError(f"lab name {name!r} is not 1 to 6 lower-case letters and digits")
+    return name
 
 
 def namespace_of(lab_id: str, node: str) -> str:

@@ -206,9 +206,17 @@ def test_a_lab_that_is_too_large_is_refused_before_it_is_built(
     assert "80 switches are more than the 16 that one switchd runs" in capfd.readouterr().err
 
 
-def test_names_that_cannot_be_are_refused(scenario: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_names_that_cannot_be_are_refused(
+    scenario: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lab", "up", scenario, "--name", "too-long-a-name"]) == Exit.USAGE
     assert "1 to 6 lower-case letters and digits" in capfd.readouterr().err
+    kept = tmp_path / "kept.log"
+    kept.write_text("mine")
+    outside = os.path.relpath(kept.with_suffix(""), STATE_DIRECTORY)
+    assert main(["lab", "up", scenario, "--detach", "--name", outside]) == Exit.USAGE
+    assert "1 to 6 lower-case letters and digits" in capfd.readouterr().err
+    assert kept.read_text() == "mine"
     assert main(["lab", "down", "nosuch"]) == Exit.USAGE
     assert "there is no lab 'nosuch'" in capfd.readouterr().err
 
@@ -223,6 +231,22 @@ def test_labs_are_taken_down_all_or_none(
     assert main(["lab", "down", name, name]) == Exit.OK
     assert capfd.readouterr().out == f"lab {name}: 8 namespaces removed\n"
     assert not list(STATE_DIRECTORY.glob(f"{name}*"))
+
+
+def test_of_two_who_want_a_name_one_has_it(
+    scenario: str, name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other is told so, and leaves the log of the first alone."""
+    up = ["lab", "up", scenario, "--name", name, "--detach", "--bare"]
+    assert main(up) == Exit.OK
+    log = STATE_DIRECTORY / f"{name}.log"
+    said = log.read_text()
+    capfd.readouterr()
+    with monkeypatch.context() as early:
+        early.setattr("ndpstack.cli._lab.labs", dict)  # As they are before the first begins.
+        assert main(up) == Exit.USAGE
+    assert capfd.readouterr().err.startswith(f"ndpstack: lab {name} is up already")
+    assert log.read_text() == said
 
 
 def test_a_namespace_that_cannot_be_removed_is_named(scenario: str, name: str) -> None:
