@@ -4,6 +4,8 @@
 #include "transport/ndp.h"
 #include "transport/paths.h"
 
+#include <pthread.h>
+
 #define LIMIT 64
 
 static const struct nd_paths_config defaults = {
@@ -375,6 +377,33 @@ TEST(nd_paths_set__replaces_the_list)
 	audit();
 	CHECK_EQ(paths->count, 5);
 	CHECK_EQ(nd_paths_slots(paths)[2].acks, 1);
+}
+
+static uint16_t shared_ids[LIMIT];
+static bool changing;
+
+static void *change_ids(void *unused)
+{
+	for (uint16_t by = 0; __atomic_load_n(&changing, __ATOMIC_RELAXED); by ^= 1000)
+		for (uint32_t i = 0; i < LIMIT; i++)
+			__atomic_store_n(&shared_ids[i], (uint16_t)(i + by), __ATOMIC_RELAXED);
+	return unused;
+}
+
+/* They lie where an application can write to them: any list may come of it, but a sound one. */
+TEST(nd_paths_set__of_ids_that_change_meanwhile)
+{
+	pthread_t thread;
+
+	set_up(LIMIT);
+	changing = true;
+	CHECK_EQ(pthread_create(&thread, NULL, change_ids, NULL), 0);
+	for (uint32_t round = 0; round < 20000; round++) {
+		nd_paths_set(paths, shared_ids, LIMIT);
+		audit();
+	}
+	__atomic_store_n(&changing, false, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
 }
 
 /* R-NSB-01: 8,192 hosts with 256 paths each fit in 50 MB. */

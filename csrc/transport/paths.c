@@ -23,11 +23,13 @@ void nd_paths_init(struct nd_paths *paths, uint32_t limit, uint32_t count, struc
 
 /* ---- the list ---- */
 
+/* The ids may lie where an application can write to them: each look may find others. */
 static uint16_t id_at(const void *ids, uint32_t index)
 {
 	uint16_t id;
 
 	memcpy(&id, (const uint8_t *)ids + index * sizeof(id), sizeof(id));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* from here on only the copy is looked at */
 	return id;
 }
 
@@ -48,14 +50,28 @@ static void forget(struct nd_paths *paths, struct nd_path *path)
 	*path = (struct nd_path){ .id = path->id };
 }
 
+/* NULL when there are as many ids as fit, which takes ids that have changed meanwhile. */
 static struct nd_path *absent_slot(struct nd_paths *paths)
 {
 	for (uint32_t i = 0; i < paths->slots; i++) {
 		if (!nd_paths_slots(paths)[i].present)
 			return &nd_paths_slots(paths)[i];
 	}
-	nd_assert(paths->slots < paths->limit);
-	return &nd_paths_slots(paths)[paths->slots++];
+	return paths->slots < paths->limit ? &nd_paths_slots(paths)[paths->slots++] : NULL;
+}
+
+static void add_id(struct nd_paths *paths, uint16_t id)
+{
+	struct nd_path *path = find_id(paths, id);
+
+	if (path && path->present)
+		return;
+	if (!path)
+		path = absent_slot(paths);
+	if (!path)
+		return;
+	*path = (struct nd_path){ .id = id, .present = true };
+	paths->count++;
 }
 
 void nd_paths_set(struct nd_paths *paths, const void *ids, uint32_t count)
@@ -75,16 +91,8 @@ void nd_paths_set(struct nd_paths *paths, const void *ids, uint32_t count)
 		if (!nd_paths_slots(paths)[i].present)
 			forget(paths, &nd_paths_slots(paths)[i]);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		struct nd_path *path = find_id(paths, id_at(ids, i));
-
-		if (path && path->present)
-			continue;
-		if (!path)
-			path = absent_slot(paths);
-		*path = (struct nd_path){ .id = id_at(ids, i), .present = true };
-		paths->count++;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		add_id(paths, id_at(ids, i));
 	paths->usable = 0; /* a new round begins with the next packet */
 	paths->at = 0;
 	paths->calm = false;
