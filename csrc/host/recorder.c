@@ -149,15 +149,14 @@ void nd_recorder_write(struct nd_recorder *recorder, const struct nd_record *rec
 	if (ND_UNLIKELY(recorder->full))
 		return;
 	header.bytes = (uint32_t)(first_bytes + second_bytes);
-	header.check = nd_crc32c(&header, sizeof(header));
-	header.check = nd_crc32c_add(header.check, first, first_bytes);
-	header.check = nd_crc32c_add(header.check, second, second_bytes);
-	memcpy(at, &header, sizeof(header));
-	at += sizeof(header);
 	if (first_bytes)
-		memcpy(at, first, first_bytes);
+		memcpy(at + sizeof(header), first, first_bytes);
 	if (second_bytes)
-		memcpy(at + first_bytes, second, second_bytes);
+		memcpy(at + sizeof(header) + first_bytes, second, second_bytes);
+	/* Of the copy: the body may lie where an application writes to it meanwhile. */
+	header.check = nd_crc32c(&header, sizeof(header));
+	header.check = nd_crc32c_add(header.check, at + sizeof(header), header.bytes);
+	memcpy(at, &header, sizeof(header));
 	recorder->at += room;
 }
 
