@@ -441,33 +441,6 @@ TEST(nd_ndp_receive__parts_that_do_not_fit_their_message_are_dropped)
 	CHECK_EQ(hand_counters()->messages_received, 1);
 }
 
-/* A last packet says nothing of the others' size: by itself it cannot fill what it leaves open. */
-TEST(nd_ndp_receive__a_last_packet_counts_once)
-{
-	struct nd_packet packet;
-
-	hand_start_default();
-	hand_arrive(2, 9, 1, 2000);
-	packet = hand_data(2, 9, 1, 2000);
-	packet.ndp.sequence = 2; /* once more, and thus as many bytes as the message has */
-	hand_receive(&packet);
-	CHECK_EQ(hand_counters()->messages_received, 0);
-	CHECK_EQ(hand_counters()->bad_message, 1);
-	hand_arrive(2, 9, 0, 2000);
-	CHECK_EQ(hand_counters()->messages_received, 1);
-}
-
-/* A header of it that came before the packet is no second one. */
-TEST(nd_ndp_receive__a_last_packet_follows_its_header)
-{
-	hand_start_default();
-	hand_arrive_trimmed(2, 9, 1, 2000);
-	hand_arrive(2, 9, 1, 2000);
-	hand_arrive(2, 9, 0, 2000);
-	CHECK_EQ(hand_counters()->messages_received, 1);
-	CHECK_EQ(hand_counters()->bad_message, 0);
-}
-
 /* A peer that was restarted sends its message anew: what it does not fit to is given up in time. */
 TEST(nd_ndp_receive__what_does_not_fit_is_no_sign_of_the_rest)
 {

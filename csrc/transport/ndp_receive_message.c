@@ -190,19 +190,38 @@ static struct nd_ndp_incoming *find_record(const struct nd_ndp *ndp, uint32_t he
 
 /* ---- storing ---- */
 
-/* The first packet that is not its message's last says how long all of those are. */
-static ND_NOINLINE bool learn_mss(struct nd_ndp_connection *connection,
+/* True when of no message a last packet has come that is longer than this. */
+static bool is_longest(const struct nd_ndp *ndp, const struct nd_ndp_connection *connection,
+		       uint32_t bytes)
+{
+	for (uint32_t i = connection->incoming; i != ND_NONE; i = nd_ndp_incoming_at(ndp, i)->next) {
+		const struct nd_ndp_incoming *incoming = nd_ndp_incoming_at(ndp, i);
+
+		if (incoming->anchor_offset != ND_NONE &&
+		    incoming->bytes - incoming->anchor_offset > bytes)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first packet that is not its message's last says how long all of those are; all that came
+ * before were last ones.
+ */
+static ND_NOINLINE bool learn_mss(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 				  const struct nd_packet *packet)
 {
 	if (connection->mss != ND_NDP_MSS_UNKNOWN ||
-	    packet->ndp.offset % packet->payload_bytes != 0)
+	    packet->ndp.offset % packet->payload_bytes != 0 ||
+	    !is_longest(ndp, connection, packet->payload_bytes))
 		return false;
 	connection->mss = packet->payload_bytes;
 	return true;
 }
 
 /* True when the packet's length and place are possible for any message. */
-static bool fits(struct nd_ndp_connection *connection, const struct nd_packet *packet)
+static bool fits(const struct nd_ndp *ndp, struct nd_ndp_connection *connection,
+		 const struct nd_packet *packet)
 {
 	const struct nd_ndp_header *header = &packet->ndp;
 	uint32_t end = header->offset + packet->payload_bytes;
@@ -212,22 +231,26 @@ static bool fits(struct nd_ndp_connection *connection, const struct nd_packet *p
 		return false;
 	if (end != header->message_bytes)
 		return (packet->payload_bytes == connection->mss ||
-			learn_mss(connection, packet)) &&
+			learn_mss(ndp, connection, packet)) &&
 		       header->offset % connection->mss == 0;
 	return connection->mss == ND_NDP_MSS_UNKNOWN ||
 	       (packet->payload_bytes <= connection->mss &&
 		header->offset % connection->mss == 0);
 }
 
-/* True when the packet lies on the line of the message's other packets. */
+/*
+ * True when the packet lies on the line of the message's other packets. In 64 bits: a peer can have
+ * sent so much in between that it comes to the same place again in 32.
+ */
 static bool is_in_line(const struct nd_ndp_connection *connection,
 		       const struct nd_ndp_incoming *incoming, const struct nd_packet *packet)
 {
-	uint32_t steps = packet->ndp.sequence - incoming->anchor_sequence;
+	int64_t steps = (int32_t)(packet->ndp.sequence - incoming->anchor_sequence);
+	int64_t distance = (int64_t)packet->ndp.offset - incoming->anchor_offset;
 
-	if (incoming->anchor_offset == ND_NONE)
-		return true; /* the first */
-	return packet->ndp.offset - incoming->anchor_offset == steps * connection->mss;
+	if (ND_LIKELY(distance == steps * connection->mss))
+		return true;
+	return incoming->anchor_offset == ND_NONE; /* the first */
 }
 
 /* Nothing more of it will come: the application is told. */
@@ -360,7 +383,7 @@ enum nd_ndp_stored nd_ndp_incoming_store(struct nd_ndp *ndp, struct nd_ndp_conne
 	}
 	if (packet->ndp.message_bytes > ndp->config.message_bytes_max)
 		return refuse_too_long(ndp, connection, now);
-	if (!fits(connection, packet)) {
+	if (!fits(ndp, connection, packet)) {
 		ndp->counters.bad_length++;
 		return ND_NDP_REFUSED;
 	}
