@@ -24,7 +24,8 @@ void nd_fdb_init(struct nd_fdb *fdb, void *memory, uint32_t limit, nd_ns aging, 
 {
 	uint8_t *at = memory;
 
-	*fdb = (struct nd_fdb){ .limit = limit, .aging = aging };
+	/* What never ages is still added to the present. */
+	*fdb = (struct nd_fdb){ .limit = limit, .aging = nd_min_u64(aging, ND_NEVER / 2) };
 	nd_map_init(&fdb->map, at, limit, salt);
 	at += round_up_64(nd_map_bytes(limit));
 	fdb->entries = (struct nd_fdb_entry *)(void *)at;

@@ -80,6 +80,15 @@ TEST(nd_fdb_age__forgets_only_the_silent)
 	CHECK_EQ(fdb.free_count, LIMIT);
 }
 
+TEST(nd_fdb_age__may_be_never)
+{
+	nd_fdb_init(&fdb, memory, LIMIT, ND_NEVER, 1);
+	nd_fdb_learn(&fdb, 1, 1, ND_SEC);
+	nd_fdb_learn(&fdb, 1, 1, 1000 * ND_SEC);
+	nd_fdb_age(&fdb, 1000000 * ND_SEC);
+	CHECK_EQ(nd_fdb_lookup(&fdb, 1), 1);
+}
+
 TEST(nd_fdb_flush_port__keeps_other_ports_and_static_entries)
 {
 	struct nd_fdb_entry list[LIMIT];
