@@ -414,7 +414,8 @@ int nd_control_set_address(struct nd_control *control, const uint8_t mac[6], uin
 	int status = make_in_turn(control, &job);
 
 	if (status == -ENOSPC)
-		return nd_error_set(error, status, "switch %s: all of its %u addresses are in use",
+		return nd_error_set(error, status, "switch %s: all of its %u addresses are "
+						   "configured ones; give it room for more",
 				    control->sw->name, control->sw->config.fdb_max);
 	if (status < 0)
 		return nd_error_set(error, status, "switch %s: an address leads to a port or group "

@@ -94,8 +94,11 @@ void nd_fdb_learn(struct nd_fdb *fdb, uint64_t key, uint16_t port, nd_ns now)
 int nd_fdb_set(struct nd_fdb *fdb, uint64_t key, uint16_t port)
 {
 	uint32_t index = nd_map_get(&fdb->map, key);
-	struct nd_fdb_entry *entry = index == ND_NONE ? add(fdb, key) : &fdb->entries[index];
+	struct nd_fdb_entry *entry;
 
+	if (index == ND_NONE && fdb->free_count == 0 && fdb->ages.count)
+		drop(fdb, nd_heap_id(&fdb->ages));
+	entry = index == ND_NONE ? add(fdb, key) : &fdb->entries[index];
 	if (!entry)
 		return -ENOSPC;
 	entry->port = port;

@@ -51,7 +51,10 @@ uint32_t nd_fdb_lookup(const struct nd_fdb *fdb, uint64_t key);
 /* Notes that a frame from key arrived on port. Group addresses (multicast bit) are ignored. */
 void nd_fdb_learn(struct nd_fdb *fdb, uint64_t key, uint16_t port, nd_ns now);
 
-/* Adds or replaces a configured entry. 0 or -ENOSPC. */
+/*
+ * Adds or replaces a configured entry, in the place of the learned one that ages first when the
+ * table is full. 0, or -ENOSPC when all are configured.
+ */
 int nd_fdb_set(struct nd_fdb *fdb, uint64_t key, uint16_t port);
 
 /* Takes an entry out; false when there is none. */

@@ -53,7 +53,6 @@ TEST(nd_fdb_learn__counts_when_full_and_keeps_what_it_has)
 	CHECK_EQ(fdb.counters.full, 1);
 	CHECK_EQ(nd_fdb_lookup(&fdb, 1), 1);
 	CHECK_EQ(nd_fdb_lookup(&fdb, LIMIT + 1), ND_NONE);
-	CHECK_EQ(nd_fdb_set(&fdb, 99, 1), -ENOSPC);
 }
 
 TEST(nd_fdb_set__is_neither_moved_nor_aged)
@@ -87,6 +86,22 @@ TEST(nd_fdb_age__may_be_never)
 	nd_fdb_learn(&fdb, 1, 1, 1000 * ND_SEC);
 	nd_fdb_age(&fdb, 1000000 * ND_SEC);
 	CHECK_EQ(nd_fdb_lookup(&fdb, 1), 1);
+}
+
+/* Whoever sends from many addresses must not keep the operator from configuring one. */
+TEST(nd_fdb_set__takes_the_place_of_what_was_learned)
+{
+	reset();
+	for (uint64_t key = 1; key <= LIMIT; key++)
+		nd_fdb_learn(&fdb, key, 1, key);
+	for (uint64_t key = 11; key <= 10 + LIMIT; key++)
+		CHECK_EQ(nd_fdb_set(&fdb, key, 2), 0);
+	for (uint64_t key = 1; key <= LIMIT; key++) {
+		CHECK_EQ(nd_fdb_lookup(&fdb, key), ND_NONE);
+		CHECK_EQ(nd_fdb_lookup(&fdb, 10 + key), 2);
+	}
+	CHECK_EQ(nd_fdb_set(&fdb, 99, 2), -ENOSPC);
+	CHECK_EQ(nd_fdb_set(&fdb, 11, 3), 0);
 }
 
 TEST(nd_fdb_flush_port__keeps_other_ports_and_static_entries)
