@@ -104,16 +104,6 @@ void nd_app_disown(struct nd_app *app)
 	app->foreign = true;
 }
 
-uint64_t nd_app_memory_at(const struct nd_app *app)
-{
-	return (uintptr_t)app->memory.base;
-}
-
-size_t nd_app_memory_bytes(const struct nd_app *app)
-{
-	return app->memory.base ? app->memory.bytes : 0;
-}
-
 static uint32_t largest_block(uint32_t region_bytes)
 {
 	uint32_t above = nd_power_of_two_u32(region_bytes);

@@ -78,10 +78,6 @@ void nd_app_end(struct nd_app *app);
 
 void nd_app_disown(struct nd_app *app);
 
-/* Address and length of what the channel maps, in which the payloads of events lie; 0: closed. */
-uint64_t nd_app_memory_at(const struct nd_app *app);
-size_t nd_app_memory_bytes(const struct nd_app *app);
-
 /* Longest message that the memory of the channel can hold to send and to receive. */
 uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
@@ -212,6 +208,19 @@ int nd_app_descriptor(const struct nd_app *app);
 
 /* Messages received and not given back. */
 uint32_t nd_app_held(struct nd_app *app);
+
+/* What ndpstack._messages calls of these, which has no copy of the stack. */
+struct nd_app_verbs {
+	int (*ask)(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
+		   double until, const char *data, uint32_t bytes, bool later);
+	int (*reply)(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
+	int (*tell)(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
+		    uint64_t message, uint64_t key, nd_ns deadline);
+	void (*release)(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
+	void (*drop)(struct nd_app *app, struct nd_event *event);
+};
+
+const struct nd_app_verbs *nd_app_verbs(void);
 
 /* The functions of ndpstack.h of these names; -EBADF when closed. */
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,

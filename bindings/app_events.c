@@ -276,3 +276,18 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 	message->sent = (uint32_t)count - 1;
 	return copy_out(message->data, event);
 }
+
+/* ---- for another module ---- */
+
+const struct nd_app_verbs *nd_app_verbs(void)
+{
+	static const struct nd_app_verbs verbs = {
+		.ask = nd_app_ask,
+		.reply = nd_app_reply,
+		.tell = nd_app_tell,
+		.release = nd_app_release,
+		.drop = nd_app_drop,
+	};
+
+	return &verbs;
+}

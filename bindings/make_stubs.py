@@ -196,7 +196,9 @@ def ffi_lines(structs: list[str]) -> Iterator[str]:
     pointers = [(c.replace("[]", " *"), f"Pointer[{i}]") for c, i in PRIMITIVE_ARRAYS.items()]
     new = [(f"struct {name} *", name) for name in structs] + pointers + arrays
     yield from overload_lines("new", new, "init: object = ...")
-    yield from overload_lines("cast", [*pointers, ("void *", "CData")], "value: CData | int")
+    yield from overload_lines(
+        "cast", [*pointers, ("void *", "CData"), ("uintptr_t", "CData")], "value: CData | int"
+    )
     data = "data: Buffer | Array, require_writable: bool = ..."
     yield from overload_lines("from_buffer", arrays, data)
 

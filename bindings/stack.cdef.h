@@ -137,8 +137,6 @@ int nd_app_attach(struct nd_app *app, const char *service, struct nd_error *erro
 void nd_app_close(struct nd_app *app, uint32_t batches);
 void nd_app_end(struct nd_app *app);
 void nd_app_disown(struct nd_app *app);
-uint64_t nd_app_memory_at(const struct nd_app *app);
-size_t nd_app_memory_bytes(const struct nd_app *app);
 uint32_t nd_app_send_bytes_max(const struct nd_app *app);
 uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
@@ -159,6 +157,8 @@ int nd_app_events(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_n
 int nd_app_batch(struct nd_app *app, struct nd_event *out, uint32_t limit, nd_ns timeout,
 		 uint32_t batches);
 void nd_app_drop(struct nd_app *app, struct nd_event *event);
+struct nd_app_verbs;
+const struct nd_app_verbs *nd_app_verbs(void);
 enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
 #define ND_APP_KEY_BITS ...
 #define ND_APP_COPY_BYTES ...

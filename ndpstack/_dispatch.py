@@ -8,7 +8,6 @@ Event loops are woken by the stack's descriptor and lead for one batch at a time
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import sys
 import threading
@@ -17,17 +16,13 @@ import weakref
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ndpstack import _core
+from ndpstack import _core, _messages
 from ndpstack._event import (
     ACCEPTED,
-    EVENT_BYTES,
     FAILED,
     HOMA,
-    HOMA_IN,
     NDP,
     OPENED,
-    REQUEST,
-    RESPONSE,
     Event,
     event_at,
 )
@@ -37,7 +32,7 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ndpstack._target import Accepting, Keyed, Loop, Named, Taker, Target
+    from ndpstack._target import Accepting, Keyed, Loop, Named, Target
 
     Message = bytes | _core.Pointer[bytes]
     """Data as the core takes them."""
@@ -75,48 +70,29 @@ _take_message: Final = lib.nd_app_take
 BATCHES_MASK: Final = 0xFFFFFFFF
 """The count of batches that the core's side keeps too."""
 
-_KEY_MASK: Final = (1 << lib.ND_APP_KEY_BITS - 1) - 1
-"""The bit above is in keys that the core's side makes."""
-
 
 T = TypeVar("T")
 
 
-class Dispatcher:
+class Dispatcher(_messages.Inbox):
     """The event side of one stack handle, and the way to its submit side."""
 
     def __init__(self, app: _core.nd_app, name: str) -> None:
-        self.app = app
+        self._events = ffi.new("struct nd_event[]", BATCH)
+        self._view = memoryview(ffi.buffer(self._events))
+        pointers = (app, lib.nd_app_verbs(), self._events)
+        super().__init__(app, *(int(ffi.cast("uintptr_t", each)) for each in pointers))
         self.name = name
         self.by_key: dict[int, Target] = {}
         self.by_connection: dict[int, Target] = {}
-        self.by_call: dict[int, Keyed] = {}
-        self.by_port: dict[int, Taker] = {}
-        self.by_rpc: dict[int, Callable[[], Target | None]] = {}
-        """Requests that are served here and have no reply yet; others hold them."""
         self.loops: list[Loop] = []
         self.forked = False
         """This is a fork's child: all that is open is the parent's."""
-        self.ended: tuple[int, str] | None = None
-        """Why nothing will come any more, as a number and a text."""
-        self._keys = itertools.count(1)
-        self._events = ffi.new("struct nd_event[]", BATCH)
-        self._view = memoryview(ffi.buffer(self._events))
-        self.memory_at: Final = lib.nd_app_memory_at(app)
-        """Where received messages lie: the address that is the beginning of `memory`."""
-        base = ffi.cast("uint8_t *", self.memory_at)
-        self.memory: Final = memoryview(ffi.buffer(base, lib.nd_app_memory_bytes(app)))
         self._reply = ffi.new("struct nd_app_reply *")
         self._reply_data = memoryview(ffi.buffer(self._reply.data))
         self._message = ffi.new("struct nd_app_message *")
         self._message_data = memoryview(ffi.buffer(self._message.data))
         self._new_lead()
-        self.batches = 0
-        """Batches that are done with; until then they come again."""
-        self._at = 0
-        self._began = False
-        self.owned = False
-        """The message of the event that is handed out is its target's, who says so here."""
         self._followers: list[Callable[[], object]] = []
         self._polled = False
         self._keeps_back = False
@@ -136,13 +112,8 @@ class Dispatcher:
 
         The target keeps the key, whatever interrupts this.
         """
-        key = next(self._keys) & _KEY_MASK
+        key = self.next_key()
         self.by_key[key], target.key = target, key
-
-    def give_call_key(self, call: Keyed) -> None:
-        """The same for a call, in `by_call`."""
-        key = next(self._keys) & _KEY_MASK
-        self.by_call[key], call.key = call, key
 
     def check(self, code: int, what: str) -> None:
         """Raises for the result of a crossing if it is an error."""
@@ -447,27 +418,16 @@ class Dispatcher:
             if count not in (0, -errno.EINTR):
                 self.fail(-count, f"stack {self.name}")
             return
-        by_call, by_port = self.by_call, self.by_port
-        batch = self._view[self._at * EVENT_BYTES : count * EVENT_BYTES]
-        for kind, peer, port, size, identity, key, payload in HOMA_IN(batch):
-            answers = kind == RESPONSE
-            if answers or kind == REQUEST:
-                of = by_call.get(key) if answers else by_port.get(port)
-                if of is not None:
-                    of.on_message(peer, identity, size, payload)
-                else:
-                    self.drop_current()
-            else:
-                again, self._began = self._began, True
-                self._give_event(event_at(self._view, self._at), again)
-                self._began = False
-            # No call stands between these, so no interrupt can.
-            self.owned = False
-            self._at += 1
-        self._at = 0
-        self.batches = (self.batches + 1) & BATCHES_MASK
+        self.hand_out(count)
 
-    def _give_event(self, event: Event, again: bool) -> None:
+    def give(self, at: int, again: bool) -> None:
+        """Hands out what is no message of Homa's.
+
+        Args:
+            at: Which event of the batch.
+            again: An interrupt came while it was handed out before.
+        """
+        event = event_at(self._view, at)
         target = self._target_of(event)
         if target is not None:
             target.on_event(event, again)
@@ -479,7 +439,7 @@ class Dispatcher:
     def drop_current(self) -> None:
         """Gives back the message of the event that is handed out, if nobody owns it, once."""
         if not self.owned:
-            lib.nd_app_drop(self.app, ffi.addressof(self._events, self._at))
+            lib.nd_app_drop(self.app, ffi.addressof(self._events, self.at))
 
     def _target_of(self, event: Event) -> Target | None:
         kind, key = event.kind, event.cookie

@@ -16,8 +16,6 @@ HOMA: Final = lib.ND_PROTO_HOMA
 ACCEPTED: Final = lib.ND_EVENT_ACCEPTED
 MESSAGE: Final = lib.ND_EVENT_MESSAGE
 ABANDONED: Final = lib.ND_EVENT_ABANDONED
-REQUEST: Final = lib.ND_EVENT_REQUEST
-RESPONSE: Final = lib.ND_EVENT_RESPONSE
 SENT: Final = lib.ND_EVENT_SENT
 FAILED: Final = lib.ND_EVENT_FAILED
 CLOSED: Final = lib.ND_EVENT_CLOSED
@@ -52,8 +50,3 @@ def event_at(events: memoryview, index: int) -> Event:
 
 _MAKE: Final = partial(tuple.__new__, Event)
 """Event._make() without a look at the length, which the format guarantees."""
-
-HOMA_IN: Final = struct.Struct("<B7xIH2xI4xQ8xQQ").iter_unpack
-"""What a message of Homa's is handed out by, of each event of an array of struct nd_event: kind,
-peer, port, bytes, id, cookie and payload. Making an Event takes longer than what is done with it.
-"""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import errno
 import time
-from math import inf
 from typing import TYPE_CHECKING, Final
 
-from ndpstack import _core
+from ndpstack import _core, _messages
 from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._event import HOMA, Event
-from ndpstack._lease import COPY_BYTES, Lease, copy_of, lend
 from ndpstack._listen import listen
-from ndpstack._served import Make, R, Rpc, Service
+from ndpstack._served import R, Rpc, Service
 from ndpstack._socket import (
     UNSET,
     Address,
@@ -32,10 +30,7 @@ if TYPE_CHECKING:
     from ndpstack._dispatch import Dispatcher
     from ndpstack._stack import Stack
 
-lib, ffi = _core.lib, _core.ffi
-
-_ask: Final = lib.nd_app_ask
-"""Looked up once: an attribute of `lib` takes as long as a function call."""
+lib = _core.lib
 
 SERVER_PORT_MAX: Final = 0x7FFF
 """Ports above are those of clients."""
@@ -69,29 +64,12 @@ def describe_failure(event: Event) -> str:
     )
 
 
-class Call(Waitable):
+class Call(_messages.Call, Waitable):
     """A request under way: ask it for its result, from any thread, or cancel it."""
 
-    __slots__ = (
-        "_dispatcher", "_failure", "_id", "buffer", "key", "owner", "peer", "port", "until", "view",
-    )  # fmt: skip
+    __slots__ = ()
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self.waiters = []
-        self._bell = None
-        self._dispatcher = dispatcher
-        self._id = 0
-        self.view: memoryview | None = None
-        self._failure: tuple[int, str] | None = None
-        self.key = 0
-        """What the core's events about it carry; 0: nothing was sent."""
-        self.buffer = 0
-        """Which one of the core's it was sent from; that and the key name it."""
-        self.owner: int
-        """The `identity` of its socket."""
-        self.peer: Peer
-        self.port: int
-        self.until: float | None
+    _dispatcher: Dispatcher
 
     @property
     def id(self) -> int:
@@ -157,24 +135,10 @@ class Call(Waitable):
         self.wake()  # First: an event that was interrupted finds the call again as long as it can.
         self._dispatcher.by_call.pop(self.key, None)
 
-    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
-        """From the dispatcher: the reply."""
-        del peer
-        dispatcher, self._id = self._dispatcher, identity
-        if self._failure is None and not dispatcher.owned:
-            loan: Lease | None = None
-            if size <= COPY_BYTES:
-                view = copy_of(dispatcher, size, payload)
-            else:
-                view, loan = lend(dispatcher, HOMA, identity, 0, size, payload)
-            # No call stands between these, so no interrupt can.
-            self.view, dispatcher.owned = view, True
-            if loan is not None:
-                loan.held = True
-        self.wake()  # First, as above.
-        dispatcher.by_call.pop(self.key, None)
-        if not dispatcher.owned:
-            dispatcher.drop_current()  # Last: the event names no call any more after this.
+    def wake(self) -> None:
+        """Lets the task go on that awaits it, or all threads that wait."""
+        if not self.complete():
+            super().wake()
 
     def on_end(self) -> None:
         """From the dispatcher: the stack has ended."""
@@ -234,7 +198,7 @@ class HomaSocket(Socket):
             self.check_open()
         until = self.until(timeout)
         peer, port = self.peer_of(address, until)
-        raw, size = as_message(data, self.stack.message_bytes_max)
+        raw, size = as_message(data, self.dispatcher.message_bytes_max)
         if priority:
             check_priority(priority)
         call, self._spare = self._spare or Call(self.dispatcher), None
@@ -276,7 +240,7 @@ class HomaSocket(Socket):
         priority: int,
         later: bool,
     ) -> int:
-        """Sends a request if there is room: its buffer, or a negative error number.
+        """Sends a request if there is room; a negative error number if not.
 
         Where it is not sent in the end the call is to be forgotten.
 
@@ -288,23 +252,19 @@ class HomaSocket(Socket):
             priority: Of the request, on this host.
             later: It leaves with those of others, not at once.
         """
-        dispatcher = self.dispatcher
         peer, port = address
         if type(peer) is not Peer or not 0 < port <= PORT_MAX:
             peer, port = self.peer_of(address, until)
-        raw, size = as_message(data, self.stack.message_bytes_max)
         if priority:
             check_priority(priority)
-        call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
-        if not call.key:
-            dispatcher.give_call_key(call)
-        # Not before: now whoever closes it sees the call.
-        if self._closed or dispatcher.ended is not None:
+        identity = self.identity
+        # No call stands between these, so whoever closes it later sees the call.
+        if self._closed or self.dispatcher.ended is not None:
             self.check_open()
-        return _ask(
-            dispatcher.app, priority, peer.handle, port, call.key,
-            inf if until is None else until, raw, size, later,
-        )  # fmt: skip
+        code = call.ask(identity, peer, port, data, until, priority, later)
+        if code == -errno.EMSGSIZE:
+            as_message(data, self.dispatcher.message_bytes_max)
+        return code
 
     def _begin(
         self, call: Call, address: Address, data: Buffer, until: float | None, priority: int
@@ -312,7 +272,7 @@ class HomaSocket(Socket):
         """Sends the request, waiting for room."""
         try:
             command = (call, address, data, until, priority, False)
-            call.buffer = self.submit(self.begin, command, until)
+            self.submit(self.begin, command, until)
         except BaseException:
             call.forget()
             raise
@@ -328,7 +288,7 @@ class HomaSocket(Socket):
         """
         self._service = self.serve(port, Rpc)
 
-    def serve(self, port: int, make: Make[R]) -> Service[R]:
+    def serve(self, port: int, make: type[R]) -> Service[R]:
         """Serves a port, with requests as they are made; as bind()."""
         self.check_open()
         if self._port:

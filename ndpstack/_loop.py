@@ -10,6 +10,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from ndpstack._dispatch import BATCH
+from ndpstack._messages import complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ class LoopDriver:
 
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
-        self._loop = loop
+        self.loop: Final = loop
         self.thread: Final = get_ident()
         self._descriptor = -1
         """A copy, which is open as long as the loop watches it: the stack closes in any thread."""
@@ -60,7 +61,7 @@ class LoopDriver:
         descriptor = self._dispatcher.raw_descriptor()
         self._dispatcher.check(descriptor, "the stack has ended")
         self._descriptor = os.dup(descriptor)
-        self._loop.add_reader(self._descriptor, self._on_readable)
+        self.loop.add_reader(self._descriptor, self._on_readable)
         self._dispatcher.add_loop(self)
 
     def release(self) -> None:
@@ -75,12 +76,12 @@ class LoopDriver:
         self._stop_watching()
         if self in self._dispatcher.loops:
             self._dispatcher.remove_loop(self)
-        _drivers[self._loop].pop(self._dispatcher, None)
+        _drivers[self.loop].pop(self._dispatcher, None)
 
     def _stop_watching(self) -> None:
         if self._descriptor >= 0:
-            if not self._loop.is_closed():
-                self._loop.remove_reader(self._descriptor)
+            if not self.loop.is_closed():
+                self.loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -96,9 +97,9 @@ class LoopDriver:
     def _call_soon(self, function: Callable[[], None]) -> bool:
         """Has the loop call it, from any thread; false: the loop is closed."""
         try:
-            self._loop.call_soon_threadsafe(function)
+            self.loop.call_soon_threadsafe(function)
         except RuntimeError:
-            if not self._loop.is_closed():
+            if not self.loop.is_closed():
                 raise
             return False
         return True
@@ -107,7 +108,7 @@ class LoopDriver:
         """What was left to be sent leaves when all tasks had their turn."""
         self._unsent = True
         if self._again is None:
-            self._again = self._loop.call_soon(self._end_turn)
+            self._again = self.loop.call_soon(self._end_turn)
 
     def answer(self) -> None:
         """As flush_soon(); at once when this answers the only message that came.
@@ -122,7 +123,7 @@ class LoopDriver:
             return
         self._unsent = True  # As flush_soon(), without another call for each message.
         if self._again is None:
-            self._again = self._loop.call_soon(self._end_turn)
+            self._again = self.loop.call_soon(self._end_turn)
 
     def _on_readable(self) -> None:
         self._poll(True)
@@ -147,34 +148,23 @@ class LoopDriver:
         except BaseException:
             self._single = False
             for _ in range(2):  # What was taken comes again, and nothing else with it.
-                self._loop.call_soon(self._poll, False)
+                self.loop.call_soon(self._poll, False)
             raise
         self._unsent, self._single = count == BATCH, count == 1
         if self._dispatcher.ended is not None and not self._dispatcher.forked:
             self._stop_watching()
         if count and self._again is None:
-            self._again = self._loop.call_soon(self._end_turn)
+            self._again = self.loop.call_soon(self._end_turn)
 
     def new_future(self) -> asyncio.Future[None]:
-        """What a task of this loop awaits until complete().
+        """What a task of this loop awaits until it is completed.
 
         Raises:
             RuntimeError: Another loop runs than the one this belongs to.
         """
-        if asyncio.get_running_loop() is not self._loop:
+        if asyncio.get_running_loop() is not self.loop:
             raise RuntimeError("this socket belongs to another event loop: open one in each loop")
-        return self._loop.create_future()
-
-    def complete(self, future: asyncio.Future[None]) -> None:
-        """Lets the task go on that awaits it, if any does; from any thread."""
-        try:
-            if get_ident() != self.thread:
-                self._loop.call_soon_threadsafe(_complete, future)
-            elif not future.done():
-                future.set_result(None)
-        except RuntimeError:  # No fault of the caller's, who hands out events, if it is closed.
-            if not self._loop.is_closed():
-                raise
+        return self.loop.create_future()
 
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.
@@ -186,7 +176,7 @@ class LoopDriver:
         ready = False
         while not ready:
             future = self.new_future()
-            waiter = partial(self.complete, future)
+            waiter = partial(complete, self.loop, self.thread, future)
             target.add_waiter(waiter)
             try:
                 if target.is_ready():  # Not before: another thread may make it so at any time.
@@ -198,11 +188,6 @@ class LoopDriver:
                 if target.waiters:
                     target.remove_waiter(waiter)
             ready = target.is_ready()
-
-
-def _complete(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 _drivers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Dispatcher, LoopDriver]] = (

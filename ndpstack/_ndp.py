@@ -233,7 +233,7 @@ class NdpSocket(Socket):
             data: Its bytes.
             deadline: Seconds from now, or None.
         """
-        raw, size = as_message(data, self.stack.message_bytes_max)
+        raw, size = as_message(data, self.dispatcher.message_bytes_max)
         if deadline is None:
             return NEVER, raw, size
         return deadline_ns(self.until(deadline)), raw, size

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections
 import errno
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from weakref import ref
 
-from ndpstack import _core
+from ndpstack import _core, _messages
 from ndpstack._address import Peer
 from ndpstack._dispatch import BATCHES_MASK
 from ndpstack._event import FAILED, HOMA, Event
-from ndpstack._lease import COPY_BYTES, Lease, copy_of, lend
 from ndpstack._socket import UNSET, Source, Timeout, as_message
 from ndpstack._waitable import Waitable
 from ndpstack.errors import make_error
@@ -19,35 +18,20 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from ndpstack._dispatch import Dispatcher
     from ndpstack._homa import HomaSocket
 
 lib = _core.lib
 
-_reply: Final = lib.nd_app_reply
-"""Looked up once: an attribute of `lib` takes as long as a function call."""
 
-
-class Request(Waitable):
+class Request(_messages.Request, Waitable):
     """A request that a server got: what blocking and asyncio servers have in common.
 
     It is ready when its client has given up. One that is dropped without a reply is cancelled, so
     that its client does not wait in vain: the dispatcher only knows it as long as others do.
     """
 
-    __slots__ = ("__weakref__", "_peer", "_socket", "data", "done", "failed", "id")
-
-    def __init__(self, socket: HomaSocket, peer: int, identity: int, data: memoryview) -> None:
-        self.done = True
-        """There is nothing to reply to: not yet, or no more."""
-        self.waiters = []
-        self._bell = None
-        self._socket = socket
-        self._peer = peer
-        self.id: Final = identity
-        """The RPC's id on this host."""
-        self.failed = 0
-        self.data: Final = data
-        """The request's bytes, valid as long as anything refers to them."""
+    __slots__ = ()
 
     @property
     def peer(self) -> Peer:
@@ -74,41 +58,28 @@ class Request(Waitable):
             data: Any contiguous buffer.
             later: It leaves with those of others, not at once.
         """
-        socket, identity = self._socket, self.id
-        dispatcher = socket.dispatcher
-        if socket._closed or dispatcher.ended is not None:
-            socket.check_open()
+        socket = self._socket
+        socket.check_open()
         if self.done:
-            raise make_error(errno.EBADF, "there was a reply before", rpc=identity)
-        raw, size = as_message(data, socket.stack.message_bytes_max)
+            raise make_error(errno.EBADF, "there was a reply before", rpc=self.id)
+        as_message(data, socket.dispatcher.message_bytes_max)
         if self.failed:
             self.done = True
             return 0
-        by_rpc = dispatcher.by_rpc
-        code = _reply(dispatcher.app, identity, raw, size, later)
-        # No call stands between these, so no interrupt can.
-        self.done = code >= 0
-        if code >= 0 and identity in by_rpc:
-            del by_rpc[identity]
-        return code
+        return self.answer(data, later)
 
     def cancel(self) -> None:
         """Ends it without a reply; the client gets an error. Nothing happens after a reply."""
         if not self.done:
             self.done = True
-            self._end()
-
-    def _end(self) -> None:
-        dispatcher = self._socket.dispatcher
-        dispatcher.by_rpc.pop(self.id, None)
-        dispatcher.cancel_rpc(self.id)
+            self.end()
 
     def on_event(self, event: Event, again: bool) -> None:
         """From the dispatcher."""
         del again
         if event.kind == FAILED:
             self.failed = -event.error
-            self._end()
+            self.end()
             self.wake()
 
     def on_end(self) -> None:
@@ -122,22 +93,8 @@ class Request(Waitable):
     def __exit__(self, *error: object) -> None:
         self.cancel()
 
-    def __del__(self) -> None:
-        try:
-            if not self.done:
-                self.cancel()
-        except AttributeError:  # An interrupted __init__() leaves none.
-            return
-
 
 R = TypeVar("R", bound=Request)
-R_co = TypeVar("R_co", bound=Request, covariant=True)
-
-
-class Make(Protocol[R_co]):
-    """Makes a request for the application that serves it."""
-
-    def __call__(self, socket: HomaSocket, peer: int, identity: int, data: memoryview) -> R_co: ...
 
 
 class Rpc(Request):
@@ -157,27 +114,24 @@ class Rpc(Request):
             MessageTooLong: The text names the limit.
             Timeout: There was no room in time; reply again or cancel.
         """
-        if self.try_reply(data, False) < 0:
+        if self.answer(data, False) < 0:
             socket = self._socket
             socket.submit(self.try_reply, (data, False), socket.until(timeout))
 
 
-class Service(Source[R]):
+class Service(_messages.Service[R], Source[R]):
     """Requests that came to a port and wait for the application.
 
     Args:
         socket: The socket that serves the port.
         port: Which.
-        make: What makes requests for the application.
+        make: What requests are to the application.
     """
 
-    def __init__(self, socket: HomaSocket, port: int, make: Make[R]) -> None:
-        super().__init__()
-        self._socket = socket
-        self._dispatcher = socket.dispatcher
-        self._make = make
-        self._queue: collections.deque[R] = collections.deque()
-        self._closed = False
+    _dispatcher: Dispatcher
+
+    def __init__(self, socket: HomaSocket, port: int, make: type[R]) -> None:
+        super().__init__(socket.dispatcher, socket, make, collections.deque())
         self.port: Final = port
         if self._dispatcher.by_port.setdefault(port, self) is not self:
             raise make_error(errno.EADDRINUSE, f"cannot serve port {port}")
@@ -200,7 +154,7 @@ class Service(Source[R]):
     def accept(self, message: _core.nd_app_message, data: memoryview) -> R:
         """From the dispatcher: takes the only message of a batch."""
         dispatcher, identity = self._dispatcher, message.id
-        rpc = self._make(self._socket, message.peer, identity, memoryview(bytearray(data)))
+        rpc = self.made(message.peer, identity, memoryview(bytearray(data)))
         reference = ref(rpc)
         # No call stands between these, so no interrupt can.
         rpc.done, dispatcher.by_rpc[identity] = False, reference
@@ -211,26 +165,6 @@ class Service(Source[R]):
         """From the dispatcher: an interrupt came before this was returned."""
         self._queue.appendleft(taken)
         self.wake()
-
-    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
-        """From the dispatcher."""
-        dispatcher = self._dispatcher
-        if not dispatcher.owned:
-            loan: Lease | None = None
-            if size <= COPY_BYTES:
-                view = copy_of(dispatcher, size, payload)
-            else:
-                view, loan = lend(dispatcher, HOMA, identity, 0, size, payload)
-            rpc = self._make(self._socket, peer, identity, view)
-            reference = ref(rpc)
-            # No call stands between these, so no interrupt can.
-            rpc.done, dispatcher.by_rpc[identity] = False, reference
-            self._queue += (rpc,)
-            dispatcher.owned = True
-            if loan is not None:
-                loan.held = True
-        if self.waiters or self._bell is not None:
-            self.wake()
 
     def on_end(self) -> None:
         """From the dispatcher: the stack has ended."""

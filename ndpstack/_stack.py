@@ -295,10 +295,14 @@ class Stack:
         self._address = address
         self.dispatcher = Dispatcher(app, name)
         self._peers: dict[str, Peer] = {}
-        self.message_bytes_max = min(
+        self.dispatcher.message_bytes_max = min(
             lib.nd_app_send_bytes_max(app), lib.nd_app_receive_bytes_max(app), ENGINE_MESSAGE_MAX
         )
+
+    @property
+    def message_bytes_max(self) -> int:
         """Bytes of the longest message that can be sent here."""
+        return self.dispatcher.message_bytes_max
 
     def _find_ways(self, config: StackConfig) -> None:
         for address, mac in config.neighbours:

@@ -39,20 +39,6 @@ class Named(Target, Protocol):
     key: int
 
 
-class Taker(Ending, Protocol):
-    """Who gets the requests of a port, or the reply to one."""
-
-    def on_message(self, peer: int, identity: int, size: int, payload: int) -> None:
-        """Takes a Homa message, which is its own once it says so as of Target.on_event().
-
-        Args:
-            peer: Handle of the other end.
-            identity: Of the RPC here.
-            size: Bytes.
-            payload: Their address.
-        """
-
-
 class Accepting(Protocol[T]):
     """What takes a short message without a detour when that is all that came."""
 
@@ -74,7 +60,7 @@ class Accepting(Protocol[T]):
         """An interrupt kept what accept() returned from the application: it is the next again."""
 
 
-class Keyed(Taker, Named, Protocol):
+class Keyed(Named, Protocol):
     """A call under way, which keeps what it is named by."""
 
     buffer: int

@@ -6,6 +6,8 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
+from ndpstack import _messages
+
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
@@ -34,15 +36,10 @@ class Bell:
             os.close(descriptor)
 
 
-class Waitable:
+class Waitable(_messages.Waitable):
     """Something that a thread or a task waits for."""
 
-    __slots__ = ("_bell", "waiters")
-
-    def __init__(self) -> None:
-        self.waiters: list[Callable[[], object]] = []
-        """Called when it may have become ready."""
-        self._bell: Bell | None = None
+    __slots__ = ()
 
     def is_ready(self) -> bool:
         """True when there is nothing to wait for any more."""

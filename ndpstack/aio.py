@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ndpstack._dispatch import Dispatcher
     from ndpstack._loop import LoopDriver
     from ndpstack._socket import Address, Socket, Source
     from ndpstack._stack import Stack
@@ -138,8 +137,9 @@ class Rpc(_served.Request):
             Closed: There was a reply before, or the socket is closed.
             MessageTooLong: The text names the limit.
         """
-        while (code := self.try_reply(data, True)) < 0:
-            await _make_room(self._socket, code)
+        if self.answer(data, True) < 0:
+            while (code := self.try_reply(data, True)) < 0:
+                await _make_room(self._socket, code)
         self._socket.driver.answer()
 
 
@@ -147,24 +147,6 @@ class _LoopSocket(_homa.HomaSocket):
     """What is below a socket of a loop, whose requests find the loop here."""
 
     driver: LoopDriver
-
-
-class _Call(_homa.Call):
-    """A request that leaves together with others, and one task waits for."""
-
-    __slots__ = ("_driver", "future")
-
-    def __init__(  # All by itself: another call for each request is to be saved.
-        self, dispatcher: Dispatcher, driver: LoopDriver
-    ) -> None:
-        self._dispatcher = dispatcher
-        self._id = self.key = self.buffer = 0
-        self.view = self._failure = None
-        self._driver = driver
-        self.future = driver.new_future()
-
-    def wake(self) -> None:
-        self._driver.complete(self.future)
 
 
 class HomaSocket(_AsyncSocket):
@@ -223,25 +205,33 @@ class HomaSocket(_AsyncSocket):
         """
         socket, driver = self._socket, self._driver
         until = None if timeout is None else until_of(timeout)
-        if not isinstance(address[0], Peer):
-            address = await self._resolve(address[0], until), address[1]
-        call = _Call(socket.dispatcher, driver)
+        peer, port = address
+        if type(peer) is not Peer:
+            peer = await self._resolve(peer, until)
+        future = driver.new_future()
+        call = _homa.Call(socket.dispatcher, future, driver.loop, driver.thread)
+        identity = socket.identity
         try:
-            while (code := socket.begin(call, address, data, until, priority, True)) < 0:
-                await self._make_room(code)
-            call.buffer = code
+            # No call stands between these, so whoever closes it later sees the call.
+            closed = socket._closed
+            if closed or call.ask(identity, peer, port, data, until, priority, True) < 0:
+                command = (call, (peer, port), data, until, priority, True)
+                while (code := socket.begin(*command)) < 0:
+                    await self._make_room(code)
         except BaseException:
             call.forget()
             raise
         try:
             driver.answer()
-            await call.future
+            await future
         except BaseException:
             call.end(errno.ECANCELED, "cancelled here")
             raise
-        if socket._closed or socket.dispatcher.ended is not None:
+        reply = call.view
+        if reply is None or socket._closed or socket.dispatcher.ended is not None:
             socket.check_open()
-        return call.outcome()
+            return call.outcome()
+        return reply
 
     async def recv(self) -> Rpc:
         """Waits for the next request.

@@ -7,7 +7,10 @@ import inspect
 import re
 import textwrap
 from importlib import import_module
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, NamedTuple
+
+from ndpstack import _messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +50,13 @@ SIGNATURES = Chapter("ndpstack._socket", ("Timeout", "UNSET"))
 """What signatures say, and nobody imports."""
 
 INTERNAL: dict[str, frozenset[str]] = {
+    "ndpstack._messages.Waitable": frozenset({"waiters"}),
+    "ndpstack._messages.Call": frozenset({
+        "view", "key", "buffer", "owner", "peer", "port", "until",
+    }),
+    "ndpstack._messages.Request": frozenset({"failed", "done"}),
     "ndpstack._waitable.Waitable": frozenset({
-        "waiters", "is_ready", "add_waiter", "remove_waiter", "ring", "hush", "wake",
+        "is_ready", "add_waiter", "remove_waiter", "ring", "hush", "wake",
     }),
     "ndpstack._stack.Stack": frozenset({"known_peer", "keep_peer", "resolve"}),
     "ndpstack._address.Peer": frozenset({"text"}),
@@ -58,11 +66,9 @@ INTERNAL: dict[str, frozenset[str]] = {
     }),
     "ndpstack._homa.HomaSocket": frozenset({"begin", "serve", "service", "bound"}),
     "ndpstack._homa.Call": frozenset({
-        "key", "buffer", "owner", "outcome", "end", "forget", "on_event", "on_message", "on_end",
+        "outcome", "end", "forget", "on_event", "on_end", "wake",
     }),
-    "ndpstack._served.Request": frozenset({
-        "done", "is_ready", "try_reply", "on_event", "on_end",
-    }),
+    "ndpstack._served.Request": frozenset({"is_ready", "try_reply", "on_event", "on_end"}),
     "ndpstack._ndp.NdpSocket": frozenset({
         "listener", "accepted", "prepare_connect", "finish_connect", "connection", "prepare_send",
         "make_room", "check_sent", "where",
@@ -87,7 +93,12 @@ def string_below(statements: Sequence[ast.stmt], at: int) -> str | None:
 
 
 def attributes(cls: type) -> Iterator[tuple[str, str]]:
-    """What methods set of self with a string below, and the strings."""
+    """What methods set of self with a string below, and the strings; as C says of its members."""
+    if cls.__module__ == _messages.__name__:
+        for name, member in vars(cls).items():
+            if isinstance(member, MemberDescriptorType) and member.__doc__:
+                yield name, member.__doc__
+        return
     for method in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(cls)))):
         if not isinstance(method, ast.FunctionDef):
             continue

@@ -22,13 +22,13 @@ Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 Address = tuple[str | ndpstack.Peer, int]
 
 REQUEST_CALLS_MAX = 11
-SERVED_CALLS_MAX = 17
+SERVED_CALLS_MAX = 12
 MESSAGE_CALLS_MAX = 19
 """Calls of Python and C functions for one request at either end, or for an NDP message sent and
 one received: they only ever get fewer."""
 
-AWAITED_CALLS_MAX = 32
-SERVED_AWAITED_CALLS_MAX = 11
+AWAITED_CALLS_MAX = 18
+SERVED_AWAITED_CALLS_MAX = 6
 """The same, awaited, in the thread of uvloop, which is not counted itself."""
 
 SLEEPS_MAX = 0.5
@@ -65,7 +65,7 @@ def test_a_request_takes_few_calls(pair: Pair) -> None:
     with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
         server = (pair[1].peer(pair[0].address), PORT)
         counts = (calls_of(client, server, b"x") for _ in range(TRIES))
-        assert any(count <= REQUEST_CALLS_MAX for count in counts)
+        assert min(counts) <= REQUEST_CALLS_MAX
 
 
 def test_serving_takes_few_calls(pair: Pair) -> None:

@@ -20,11 +20,11 @@ MEMBERS = {
     "ndpstack.HomaSocket": "request start bind recv __iter__ fileno stack settimeout gettimeout "
     "closed close",
     "ndpstack.Call": "id is_ready result cancel",
-    "ndpstack.Rpc": "reply id data peer cancelled replied cancel",
+    "ndpstack.Rpc": "reply peer cancelled replied cancel id data",
     "ndpstack.NdpSocket": "bind listen accept connect peer send recv recv_into flush __iter__ "
     "fileno reset close stack settimeout gettimeout closed",
     "ndpstack.aio.HomaSocket": "bind request recv __aiter__ stack closed close",
-    "ndpstack.aio.Rpc": "reply id data peer cancelled replied cancel",
+    "ndpstack.aio.Rpc": "reply peer cancelled replied cancel id data",
     "ndpstack.aio.NdpSocket": "bind listen peer accept connect send recv recv_into flush reset "
     "close __aiter__ stack closed",
     "ndpstack.rpc.Service": "metrics method serve serving",

@@ -1,0 +1,102 @@
+"""The types below sockets, calls and requests that are written in C."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+from loops import LOOPS, run
+from served import PORT, served
+
+import ndpstack
+from ndpstack import _messages, aio, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Pair = tuple[ndpstack.Stack, ndpstack.Stack]
+HUGE = 1 << 70
+TYPES = (_messages.Call, _messages.Request, _messages.Service, _messages.Inbox)
+
+MADE: dict[str, Callable[[], object]] = {
+    "call": lambda: ndpstack.Call(),  # type: ignore[call-arg]
+    "call of nothing": lambda: ndpstack.Call.__new__(ndpstack.Call),
+    "call of no inbox": lambda: _messages.Call("inbox"),  # type: ignore[arg-type]
+    "request": ndpstack.Rpc,
+    "request of nothing": lambda: ndpstack.Rpc.__new__(ndpstack.Rpc),
+    "awaited request": aio.Rpc,
+    "service": lambda: _messages.Service(None, None, int, None),  # type: ignore[arg-type,type-var]
+    "lease": lambda: _messages.Lease(None, 0, 0, 0, 0, 0),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_what_a_socket_makes_is_not_made_otherwise(make: Callable[[], object]) -> None:
+    """One without a stack behind it would crash its first user."""
+    with pytest.raises(TypeError):
+        make()
+
+
+@pytest.mark.parametrize("priority", [-1, 8, HUGE])
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_priority_out_of_range_is_refused(kind: str, priority: int, pair: Pair) -> None:
+    check_refused(kind, pair, PORT, priority)
+
+
+@pytest.mark.parametrize("port", [-1, 0, 1 << 16, HUGE])
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_port_out_of_range_is_refused(kind: str, port: int, pair: Pair) -> None:
+    check_refused(kind, pair, port, 0)
+
+
+def check_refused(kind: str, pair: Pair, port: int, priority: int) -> None:
+    """Blocking, begun and awaited, none is sent and none left."""
+    address = (pair[0].address, port)
+
+    async def main() -> None:
+        async with aio.HomaSocket(pair[1]) as client:
+            with pytest.raises(ValueError, match="is not in"):
+                await client.request(address, b"x", priority=priority)
+
+    with ndpstack.HomaSocket(pair[1]) as client:
+        for send in (client.request, client.start):
+            with pytest.raises(ValueError, match="is not in"):
+                send(address, b"x", priority=priority)
+    run(kind, main())
+    assert not pair[1].dispatcher.by_call
+    assert pair[1].counters("homa")["requests_submitted"] == 0
+
+
+def alive() -> int:
+    """Objects of these types that are there, none of which is garbage."""
+    gc.collect()
+    return sum(isinstance(each, TYPES) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_nothing_is_left_of_what_has_ended(kind: str) -> None:
+    """Also of what is held in cycles, was lent, failed, or given up."""
+    before = alive()
+
+    async def main(pair: Pair) -> None:
+        server = (pair[0].address, PORT)
+        with served(pair[0]):
+            async with aio.HomaSocket(pair[1]) as client:
+                for size in (0, 100, 5_000, 100_000):
+                    assert len(await client.request(server, bytes(size))) == size
+                with pytest.raises(errors.MessageTooLong):
+                    await client.request(server, bytes(pair[1].message_bytes_max + 1))
+                with pytest.raises(errors.Refused):
+                    await client.request((pair[0].address, PORT + 1), b"x")
+                under_way = asyncio.create_task(client.request(server, bytes(1_000_000)))
+                await asyncio.sleep(0)
+                under_way.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await under_way
+
+    with ndpstack.memory_pair() as pair:
+        run(kind, main(pair))
+    del pair
+    assert alive() == before
