@@ -44,7 +44,7 @@ dev: $(VENV)/ready ## Install what is missing, build, and install into .venv
 stubs: dev ## Rewrite ndpstack/_core.pyi after a change of core.cdef.h
 	python bindings/make_stubs.py
 
-test: dev test-c test-sanitize test-python lint ## Run every test
+test: dev test-c test-sanitize test-sanitize-python test-python lint ## Run every test
 
 build-gcc build-clang: $(VENV)/ready
 	test -f $@/build.ninja || CC=$(patsubst build-%,%,$@) meson setup $@ -Dbindings=false
@@ -52,6 +52,11 @@ build-gcc build-clang: $(VENV)/ready
 build-sanitize: $(VENV)/ready
 	test -f $@/build.ninja || CC=clang meson setup $@ -Dbindings=false \
 		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+
+# With the bindings: what is written for CPython has no other tests than Python's.
+build-sanitize-python: $(VENV)/ready
+	test -f $@/build.ninja || CC=clang meson setup $@ -Db_sanitize=address,undefined \
+		-Db_lundef=false -Doptimization=1
 
 test-c: build-gcc build-clang ## C tests under gcc and clang
 	meson test -C build-gcc --print-errorlogs
@@ -75,6 +80,17 @@ test-trace: $(TRACE_WAYS:%=build-trace/%) ## Simulated runs are the same to the 
 test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		meson test -C build-sanitize --print-errorlogs
+
+SANITIZED = aio closing homa interrupts messages ndp rpc sending waiting
+
+# Python's own allocator would hide its blocks from the sanitizer, and Python leaks when it ends.
+test-sanitize-python: dev build-sanitize-python ## Tests of the Python API with the bindings under both
+	DESTDIR=$(abspath build-sanitize-python/root) meson install -C build-sanitize-python --quiet
+	site=build-sanitize-python/root$$(python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	LD_PRELOAD=$$(clang -print-file-name=libclang_rt.asan-$$(uname -m).so) \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=$$site pytest -n $(CPUS) -q \
+		$(SANITIZED:%=tests/api/test_%.py)
 
 test-python: dev ## Python tests, and the reasons of those that were skipped
 	$(BIN)/pytest -n $(CPUS) -rs
