@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 PORT = 4000
-LONG = bytes(500_000)
-SLOW_BPS = 20_000_000
-"""At it the long one takes a fifth of a second, in which the other overtakes it or waits."""
+LONG = bytes(50_000)
+SLOW_BPS = 2_000_000
+"""At it the long one takes a fifth of a second, in which the other overtakes it."""
+
+UNSCHEDULED = bytes(10_000)
+"""What needs no grants at this rate: while a sender waits for one it sends what has a lower
+priority, and on a loaded machine it waits."""
 
 
 @pytest.fixture
@@ -51,17 +55,23 @@ class Sizes:
         rpc.reply(b"")
 
 
-PRIORITIES = [(0, [len(LONG), 5]), (3, [5, len(LONG)]), (7, [5, len(LONG)])]
-"""Of a short request behind a long one of priority 3, and which of the two arrives first."""
+PRIORITIES = [
+    (0, UNSCHEDULED, [len(UNSCHEDULED), 5]),
+    (3, LONG, [5, len(LONG)]),
+    (7, LONG, [5, len(LONG)]),
+]
+"""Of a short request behind a long one of priority 3, that one, and which of the two arrives first."""
 
 
-@pytest.mark.parametrize(("priority", "sizes"), PRIORITIES)
+@pytest.mark.parametrize(("priority", "before", "sizes"), PRIORITIES)
 @pytest.mark.parametrize("verb", ["start", "request"])
-def test_blocking(slow_pair: Pair, verb: str, priority: int, sizes: list[int]) -> None:
+def test_blocking(
+    slow_pair: Pair, verb: str, priority: int, before: bytes, sizes: list[int]
+) -> None:
     answer = Sizes()
     address = (slow_pair[1].peer(slow_pair[0].address), PORT)
     with served(slow_pair[0], answer), ndpstack.HomaSocket(slow_pair[1]) as client:
-        long = client.start(address, LONG, priority=3)
+        long = client.start(address, before, priority=3)
         if verb == "start":
             client.start(address, b"short", priority=priority).result()
         else:
@@ -70,14 +80,16 @@ def test_blocking(slow_pair: Pair, verb: str, priority: int, sizes: list[int]) -
     assert answer.sizes == sizes
 
 
-@pytest.mark.parametrize(("priority", "sizes"), PRIORITIES)
+@pytest.mark.parametrize(("priority", "before", "sizes"), PRIORITIES)
 @pytest.mark.parametrize("kind", LOOPS)
-def test_awaited(slow_pair: Pair, kind: str, priority: int, sizes: list[int]) -> None:
+def test_awaited(
+    slow_pair: Pair, kind: str, priority: int, before: bytes, sizes: list[int]
+) -> None:
     async def main() -> None:
         address = (slow_pair[1].peer(slow_pair[0].address), PORT)
         async with aio.HomaSocket(slow_pair[1]) as client:
             await asyncio.gather(
-                client.request(address, LONG, priority=3),
+                client.request(address, before, priority=3),
                 client.request(address, b"short", priority=priority),
             )
 
