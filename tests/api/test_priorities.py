@@ -60,7 +60,7 @@ PRIORITIES = [
     (3, LONG, [5, len(LONG)]),
     (7, LONG, [5, len(LONG)]),
 ]
-"""Of a short request behind a long one of priority 3, that one, and which of the two arrives first."""
+"""Of a short request behind a long one of priority 3, that one, and which of them arrives first."""
 
 
 @pytest.mark.parametrize(("priority", "before", "sizes"), PRIORITIES)
