@@ -9,7 +9,8 @@
  *    into one piece; others are looked at in place.
  * 3. All queues are received from, the first one sends. One thread gains nothing from more.
  * 4. In copy mode nothing is sent without sendto(), whatever the wake-up flag says, and each call
- *    sends a bounded number. EAGAIN, EBUSY and ENOBUFS all mean "later", and never "lost".
+ *    sends a bounded number. EAGAIN and ENOBUFS mean "later"; EBUSY means that the driver, or the
+ *    other end of a pair, dropped one frame, which the kernel has taken off the ring.
  * 5. Forwarding between ports copies. A memory shared by all ports was measured to gain nothing.
  */
 #include "port/xdp.h"
@@ -246,6 +247,7 @@ static bool kick(struct nd_xdp_port *self)
 	self->port.counters.tx_kicks++;
 	if (sendto(self->sockets[0].fd, NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
 		return true;
+	self->port.counters.tx_dropped_kernel += errno == EBUSY && !self->sockets[0].zero_copy;
 	if (errno == ENETDOWN || errno == ENXIO || errno == ENODEV)
 		self->port.down = true; /* until a check says otherwise; then the rest is sent */
 	return !self->port.down;

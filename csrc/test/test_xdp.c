@@ -510,6 +510,7 @@ TEST(nd_xdp_commit__drops_what_cannot_be_sent_once)
 	CHECK_EQ(count_arrivals(b), 0);
 	CHECK_EQ(a->counters.tx_dropped_oversize, 1);
 	CHECK_EQ(a->counters.tx_dropped_short, 1);
+	CHECK_EQ(a->counters.tx_dropped_kernel, 1);
 	CHECK(a->counters.tx_kicks < 10);
 	CHECK_EQ(send_udp_frames(a, 2, 50, 1514, OUR_PORT), 50);
 	CHECK_EQ(await_udp_frames(b, 2, 50, 1514), 50);
