@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define LOAD_TRIES 100
+
 static int bpf(int command, union bpf_attr *attributes)
 {
 	long result = syscall(SYS_bpf, command, attributes, sizeof(*attributes));
@@ -61,6 +63,7 @@ int nd_bpf_open_pinned(const char *path)
 int nd_bpf_load_xdp(const struct bpf_insn *code, uint32_t length, bool fragments)
 {
 	union bpf_attr attributes = { 0 };
+	int program = -EAGAIN;
 
 	attributes.prog_type = BPF_PROG_TYPE_XDP;
 	attributes.expected_attach_type = BPF_XDP;
@@ -69,7 +72,10 @@ int nd_bpf_load_xdp(const struct bpf_insn *code, uint32_t length, bool fragments
 	attributes.license = pointer("Apache-2.0");
 	attributes.prog_flags = fragments ? BPF_F_XDP_HAS_FRAGS : 0;
 	memcpy(attributes.prog_name, ND_BPF_OBJECT_NAME, sizeof(ND_BPF_OBJECT_NAME));
-	return bpf(BPF_PROG_LOAD, &attributes);
+	/* The kernel gives it up for any signal that comes meanwhile, as a profiler sends many. */
+	for (uint32_t tries = 0; program == -EAGAIN && tries < LOAD_TRIES; tries++)
+		program = bpf(BPF_PROG_LOAD, &attributes);
+	return program;
 }
 
 int nd_bpf_link_xdp(int program, uint32_t interface, uint32_t mode_flags)

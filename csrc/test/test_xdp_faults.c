@@ -3,6 +3,7 @@
 #include "port/bpf.h"
 #include "port/xdp.h"
 #include "port/xdp_occupant.h"
+#include "port/xdp_program.h"
 #include "port/xdp_socket.h"
 #include "test/frames.h"
 #include "test/netns.h"
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 static struct nd_port *open_ours(const char *name)
@@ -257,6 +259,32 @@ TEST(nd_xdp_open__spares_the_default_route)
 	shell("ip -6 route replace default dev x0");
 	check_refused(&config, -EPERM, "carries the default route");
 	veth_delete("x0");
+}
+
+static void take_no_notice(int signal)
+{
+	(void)signal;
+}
+
+/* As under a profiler: the kernel gives up a load during which a signal comes. */
+TEST(nd_bpf_load_xdp__survives_signals)
+{
+	const struct itimerval often = { .it_interval.tv_usec = 1000, .it_value.tv_usec = 1000 };
+	const struct nd_port_filter filter = { .homa = true };
+	struct bpf_insn code[ND_XDP_PROGRAM_MAX];
+	int map = nd_bpf_socket_map(1);
+	uint32_t length = nd_xdp_program(&filter, map, code);
+
+	signal(SIGALRM, take_no_notice);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (uint32_t i = 0; i < 500; i++) {
+		int program = nd_bpf_load_xdp(code, length, false);
+
+		CHECK(program >= 0);
+		close(program);
+	}
+	CHECK_EQ(setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL), 0);
+	close(map);
 }
 
 /* X23: a bond's own sockets would see nothing. */
