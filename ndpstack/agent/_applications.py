@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MESSAGES_QUEUED = 2
 """Of a flow at once: one is always queued behind the one being sent."""
 
+ENDLESS_BYTES = 1 << 20
+"""Of a message of a flow without an end: what arrived is counted by messages."""
+
 PS_PER_NS = 1000
 _STARTED, _RECEIVED = lib.ND_FLOW_STARTED, lib.ND_FLOW_RECEIVED
 _DONE, _FAILED = lib.ND_FLOW_DONE, lib.ND_FLOW_FAILED
@@ -69,6 +72,9 @@ class Applications:
                 self._waiting.setdefault(trigger, []).append(flow)
         heapq.heapify(self._due)
         self.unfinished = int(np.count_nonzero(self.flows["background"] == 0))
+        self.waits = self.unfinished > 0
+        """Whether the run ends with some flows; else it goes on for those of the background."""
+        self._unended = len(self.flows)
 
     @staticmethod
     def _first_size(size: int) -> int:
@@ -78,6 +84,11 @@ class Applications:
     def next_start_ns(self) -> int | None:
         """When the next flow starts, if one is known to."""
         return self._due[0][0] if self._due else None
+
+    @property
+    def left(self) -> int:
+        """Flows that the run lasts for."""
+        return self.unfinished if self.waits else self._unended
 
     def start_due(self) -> None:
         """Starts all flows whose time has come."""
@@ -101,6 +112,8 @@ class Applications:
         carrier = self._carriers[self._engine[flow]]
         while self._messages[flow] < MESSAGES_QUEUED and self._unsent[flow]:
             size = min(self._unsent[flow], carrier.message_bytes_max)
+            if self._size[flow] == lib.ND_FLOW_ENDLESS:
+                size = min(size, ENDLESS_BYTES)
             try:
                 carrier.send(flow, size)
             except OSError as error:
@@ -165,6 +178,7 @@ class Applications:
         self._finish(flow)
 
     def _finish(self, flow: int) -> None:
+        self._unended -= 1
         if not self.flows["background"][flow]:
             self.unfinished -= 1
         self._carriers[self._engine[flow]].finish(flow)

@@ -148,8 +148,9 @@ class Replay:
         self._applications = applications
         duration = self.scenario.duration
         end_ns = None if duration is None else duration // 1000
-        before, moved_at = applications.unfinished, 0
-        while applications.unfinished and (end_ns is None or clock() < end_ns):
+        may_be_stuck = applications.waits or end_ns is None
+        before, moved_at = applications.left, 0
+        while applications.left and (end_ns is None or clock() < end_ns):
             stop_if_told()
             self._change_links(world, clock())
             if applications.next_start_ns is not None:
@@ -158,20 +159,20 @@ class Replay:
             applications.start_due()
             service.serve(applications, self._wait(applications, clock()))
             now = clock()
-            if applications.unfinished != before or applications.next_start_ns is not None:
-                before, moved_at = applications.unfinished, now
-            elif now - moved_at > PATIENCE_SECONDS * 1e9:
+            if applications.left != before or applications.next_start_ns is not None:
+                before, moved_at = applications.left, now
+            elif may_be_stuck and now - moved_at > PATIENCE_SECONDS * 1e9:
                 break
             if progress is not None:
                 progress(self._progress(now, applications.unfinished))
         self._now_ns = clock()
-        self.status = self._status(applications.unfinished, end_ns)
+        self.status = self._status(applications.left, end_ns)
         self._linger(service, applications)
         applications.close()
         self._describe(applications)
 
-    def _status(self, unfinished: int, end_ns: int | None) -> Status:
-        if not unfinished:
+    def _status(self, left: int, end_ns: int | None) -> Status:
+        if not left:
             return Status.DONE
         return Status.UNTIL if end_ns is not None and self._now_ns >= end_ns else Status.STUCK
 

@@ -120,6 +120,28 @@ def test_a_long_flow_is_cut_and_never_has_more_than_two_messages_out() -> None:
     assert bench.applications.rows["payload_bytes"].tolist() == [10_000]
 
 
+def test_flows_of_the_background_are_what_is_left_where_there_are_no_others() -> None:
+    bench = Bench("traffic.0.repeat=1", "traffic.0.background=true")
+    assert (bench.applications.waits, bench.applications.left) == (False, 3)
+    bench.applications.start_due()
+    bench.carry()
+    assert bench.applications.left == 0
+    assert Bench().applications.left == 6
+
+
+def test_a_flow_without_an_end_goes_on_by_messages_that_can_be_counted() -> None:
+    bench = Bench("traffic.0={kind='flow', source=0, target=1, size='endless'}", "duration=1s")
+    bench.wire.message_bytes_max = 1 << 24
+    bench.applications.start_due()
+    for _ in range(3):
+        assert list(bench.wire.sent) == [(0, 1 << 20)] * 2
+        bench.wire.sent.popleft()
+        bench.applications.arrived(0, 1 << 20, None)
+        bench.applications.ended(0)
+    assert bench.applications.rows["payload_bytes"].tolist() == [3 << 20]
+    assert bench.applications.left == 1
+
+
 def test_a_request_is_done_when_its_reply_is_back() -> None:
     bench = Bench("traffic.0.repeat=1", "traffic.0.senders=1", "traffic.0.reply=500B")
     bench.applications.start_due()

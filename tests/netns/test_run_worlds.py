@@ -67,6 +67,14 @@ def test_a_world_runs_the_simulators_flows_and_fills_its_tables(world: str, text
     assert "flows started late by" in result.conditions
 
 
+def test_flows_without_an_end_go_on_for_the_duration() -> None:
+    """As in the simulator, where there are no others to wait for."""
+    endless = scenario("traffic.0.size=endless", "traffic.0.repeat=1", "duration=50ms")
+    for run in (Replay(endless, "memory"), Simulation(endless)):
+        assert run.run() is Status.UNTIL
+        assert run.now_ps >= 50 * 10**9
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_requests_have_replies(world: str) -> None:
     for text in (SCENARIO, HOMA):
