@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ndpstack import sweep
+from ndpstack._errors import UserError
 from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._extra import need
@@ -149,13 +150,19 @@ def _numbers(outcome: Document) -> list[float | None]:
 
 def _write_csv(path: Path, points: Sequence[Point], outcomes: Sequence[Document]) -> None:
     """A row for every point and seed."""
-    keys = [key for key, _ in points[0].values]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*keys, "seed", *(column.header for column in METRICS)])
-        for point, outcome in zip(points, outcomes, strict=True):
-            values = [value for _, value in point.values]
-            writer.writerow([*values, point.seed, *_numbers(outcome)])
+    rows: list[list[object]] = [
+        [*(key for key, _ in points[0].values), "seed", *(column.header for column in METRICS)]
+    ]
+    for point, outcome in zip(points, outcomes, strict=True):
+        rows.append([*(value for _, value in point.values), point.seed, *_numbers(outcome)])
+    try:
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be written: {error.strerror}; what is done is kept: mend that, and "
+            "the same command goes on where it was"
+        ) from None
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:

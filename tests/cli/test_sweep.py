@@ -222,6 +222,15 @@ def test_the_command_writes_a_summary(
     assert len(json.loads(capsys.readouterr().out)) == 2
 
 
+def test_a_summary_that_cannot_be_written_is_named(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "summary.csv").mkdir()
+    words = ["--vary", "topology.hosts=3", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(["sweep", scenario, *words]) == Exit.USAGE
+    assert "summary.csv: cannot be written: Is a directory" in capsys.readouterr().err
+
+
 def test_dask_workers_run_the_points(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
