@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._extra import need
+from ndpstack.cli._folder import make_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -44,6 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     from ndpstack.demo import Demo, demo_tables, machine_of, what_is_lost, what_is_wrong, write_page
 
+    make_folder(arguments.out)
     console = Console(stderr=True)
     world = _world(arguments.on, console)
     demo = Demo(world, short=arguments.short)
@@ -52,7 +54,6 @@ def execute(arguments: argparse.Namespace) -> int:
     seconds = round(time.monotonic() - began)
     lost, wrong = what_is_lost(done), what_is_wrong(done)
     try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
         page = write_page(arguments.out / PAGE, done, world)
     except OSError as error:
         raise UserError(f"{arguments.out}: cannot write there: {error.strerror}") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
+from ndpstack.cli._folder import make_folder
 from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
 from ndpstack.reproduce._report import as_dict, draw, markdown, table
 
@@ -71,14 +72,6 @@ def _run_all(
     return done
 
 
-def _make(folder: Path) -> None:
-    """The folder for what is written, found out before hours of work rather than after."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
-
-
 def _write(folder: Path, experiment: Experiment, done: Done) -> None:
     """Figures and table of an experiment that has ended, so that a long run can be cut short."""
     outcome, seconds = done
@@ -114,7 +107,7 @@ def reproduce(arguments: argparse.Namespace) -> int:
         cost = sum(experiment.cost_s for experiment in chosen)
         print(f"about {cost / 60:.0f} CPU minutes on one core", file=sys.stderr)
     if arguments.out:
-        _make(arguments.out)
+        make_folder(arguments.out)
     finished = _run_all(chosen, effort, arguments.jobs, arguments.out)
     done = {experiment.id: finished[experiment.id] for experiment in chosen}
     if arguments.out:

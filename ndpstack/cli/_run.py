@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._extra import need
+from ndpstack.cli._folder import make_folder
 from ndpstack.cli._numbers import count
 from ndpstack.cli._progress import Bar
 from ndpstack.scenario import load_scenario, shipped_scenarios
@@ -82,7 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     file = load_scenario(arguments.scenario, overrides(arguments))
     if arguments.out:
-        _make_folder(arguments.out)
+        make_folder(arguments.out)
         file = _captured_in(arguments.out, file)
     run = _make(arguments, file)
     bar = Bar(wanted=not arguments.json)
@@ -102,16 +103,6 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _print(file, run, result, wall_s, written)
     return exit_code(run, result)
-
-
-def _make_folder(folder: Path) -> None:
-    """The output folder: whether it can be is found out before the run, not after."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"{folder}: cannot be made: {error.strerror}; choose another folder with --out"
-        ) from None
 
 
 def _captured_in(folder: Path, file: ScenarioFile) -> ScenarioFile:

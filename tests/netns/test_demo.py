@@ -15,6 +15,7 @@ import pytest
 
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
+from ndpstack.demo import Demo
 from ndpstack.testbed import labs, leftovers, why_unavailable
 
 if TYPE_CHECKING:
@@ -46,6 +47,17 @@ def test_without_privilege_it_runs_over_memory(
     assert [row["requests"] for row in requests] == ["Homa"]
     check_page(tmp_path / "demo-report.html")
     assert os.getpid() not in {state.owner for state in labs().values()}
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*_: object) -> None:
+        pytest.fail("it ran")
+
+    monkeypatch.setattr(Demo, "run", run)
+    assert main(["demo", "--on", "memory", "--out", "/dev/null"]) == Exit.USAGE
+    assert "/dev/null: cannot be made" in capsys.readouterr().err
 
 
 @needs_root

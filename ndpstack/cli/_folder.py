@@ -1,0 +1,24 @@
+"""The folder that --out names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ndpstack._errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make_folder(folder: Path) -> None:
+    """Makes it before anything runs: whether it can be is found out then, and not after hours.
+
+    Raises:
+        UserError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot be made: {error.strerror}; choose another folder with --out"
+        ) from None
