@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The shortest possible time of a message on an idle network: its packets back to back, stored and
- * forwarded at every hop. This is what slowdown divides by.
+ * The shortest possible time of a message on an idle network: its packets back to back on one path,
+ * stored and forwarded at every hop. This is what slowdown divides by. A short last packet that takes
+ * another path than the one full packet before it may overtake that, and end a hair earlier.
  */
 #include "sim/state.h"
 

@@ -52,8 +52,8 @@ struct nd_flow_row {
 	nd_ps first_ps;    /* first payload at the target, or ND_FLOW_NEVER */
 	nd_ps received_ps; /* last byte at the target, or ND_FLOW_NEVER */
 	nd_ps done_ps;     /* source knows it, or the reply is there; or ND_FLOW_NEVER */
-	nd_ps best_ps;     /* shortest possible received_ps - start_ps on an idle network; ECHO:
-			    * done_ps - start_ps */
+	nd_ps best_ps;     /* shortest possible received_ps - start_ps on one path of an idle
+			    * network; ECHO: done_ps - start_ps */
 	uint64_t payload_bytes; /* payload that arrived at the target, duplicates included */
 	uint32_t packets;  /* data packets that arrived there whole */
 	uint32_t lag_ns;   /* probe delay: the completing packet waited for less urgent ones */

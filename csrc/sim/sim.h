@@ -254,7 +254,7 @@ const uint64_t *nd_sim_priority_bytes(const struct nd_sim *sim);
 const struct nd_sim_record *nd_sim_timeline(const struct nd_sim *sim, uint32_t *count,
 					    uint64_t *lost);
 
-/* Shortest possible time of a message from source to target on an idle network. */
+/* Shortest possible time of a message from source to target on one path of an idle network. */
 nd_ps nd_sim_best(const struct nd_sim *sim, uint32_t engine, uint32_t source, uint32_t target,
 		  uint64_t bytes);
 

@@ -115,7 +115,8 @@ class Result:
     fct_us: Spread | None
     """Completion times of finished flows."""
     slowdown: Spread | None
-    """Completion time over the shortest possible one on an idle network."""
+    """Completion time over the shortest possible one on one path of an idle network. A short last
+    packet that overtakes the one before it on another path ends a hair before that."""
     slowdown_by_size: tuple[SizeBand, ...]
     """The same for each tenth of the flows by size."""
     flow_goodput: Goodput | None

@@ -277,7 +277,7 @@ class Simulation:
         return names, np.array(rows, np.uint64)
 
     def best_ps(self, engine: int, source: int, target: int, size: int) -> Picoseconds:
-        """Shortest possible time of a message on an idle network."""
+        """Shortest possible time of a message on one path of an idle network."""
         return Picoseconds(lib.nd_sim_best(self._sim, engine, source, target, size))
 
     def _records(self, pointer: CData, count: int, struct: str) -> NDArray[np.void]:
