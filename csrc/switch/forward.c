@@ -39,7 +39,8 @@ static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_
 	struct nd_switch_counters *counters = &sw->ports[port].counters;
 
 	while (index != ND_NONE) {
-		uint32_t next = packet_at(sw, index)->next;
+		struct nd_packet *packet = packet_at(sw, index);
+		uint32_t next = packet->next;
 		struct nd_switch_buffer *buffer = &sw->buffers[index];
 		uint32_t bytes = nd_frame_bounce(&sw->config.frame, nd_switch_frame(sw, index),
 						 buffer->bytes, &sw->ports[port].trim);
@@ -50,9 +51,12 @@ static void return_list(struct nd_switch *sw, uint32_t port, uint32_t index, nd_
 			*buffer = (struct nd_switch_buffer){
 				.bytes = (uint16_t)bytes,
 				.ingress = (uint16_t)port,
-				.marks = packet_at(sw, index)->marks,
+				.marks = packet->marks,
 				.returned = true,
 			};
+			/* The headers alone, even where more stayed when it was trimmed. */
+			packet->header_bytes = (uint16_t)(bytes + sw->config.frame.framing_bytes);
+			packet->wire_bytes = packet->header_bytes;
 			counters->bounced++;
 			nd_switch_dispatch(sw, index, now);
 		}

@@ -65,6 +65,28 @@ TEST(nd_switch_port_settings__trim_size_is_what_waits_and_leaves)
 	}
 }
 
+/* What goes back is the headers alone, however much the port leaves of what it trims. */
+TEST(nd_switch_port_settings__trim_size_is_not_what_returns)
+{
+	struct nd_switch_port_settings settings = open_slow(512);
+	struct nd_frame frames[32];
+	uint32_t count, bytes = 0;
+
+	one.headers.bytes = 64;
+	apply(&settings);
+	CHECK_EQ(nd_switch_set_address(sw, key_of(0), 0), 0);
+	for (uint32_t n = 0; n < 4; n++)
+		send_ndp(0, 1, n, 0);
+	rounds(10);
+	count = nd_port_receive(hosts[0], frames, 32);
+	CHECK_EQ(count, 3);
+	for (uint32_t n = 0; n < count; n++)
+		bytes += frames[n].bytes + sw->config.frame.framing_bytes;
+	CHECK_EQ(sw->ports[0].queue_counters.dequeued_bytes, bytes);
+	nd_port_release(hosts[0]);
+	close_all();
+}
+
 /* Classes of one discipline are not those of another, whose levels were never as long. */
 TEST(nd_switch_apply_settings__watermarks_of_classes_end_with_their_discipline)
 {
