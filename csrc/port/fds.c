@@ -3,6 +3,7 @@
 #include "port/fds.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -256,6 +257,13 @@ int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t
 	}
 	memcpy(fds, all, sizeof(int) * count);
 	return 0;
+}
+
+bool nd_fds_is_sealed(int memory, int seals)
+{
+	int got = fcntl(memory, F_GET_SEALS);
+
+	return got >= 0 && (got & seals) == seals;
 }
 
 bool nd_fds_hung_up(int socket)

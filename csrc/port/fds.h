@@ -41,6 +41,12 @@ void nd_fds_refuse(int socket, int code);
  */
 int nd_fds_receive(int socket, void *message, uint32_t bytes, int *fds, uint32_t count);
 
+/*
+ * True when shared memory has at least these seals (F_SEAL_*). It may have others: a kernel that
+ * is told to let no memory run as code (vm.memfd_noexec) seals that, too.
+ */
+bool nd_fds_is_sealed(int memory, int seals);
+
 /* True when the other end has closed or died. */
 bool nd_fds_hung_up(int socket);
 

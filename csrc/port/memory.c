@@ -303,7 +303,7 @@ static int check_geometry(const struct memory_port *self, const struct geometry 
 	    (geometry->slots & (geometry->slots - 1)) ||
 	    geometry->slot_bytes < sizeof(struct slot) + self->port.frame_bytes_max ||
 	    geometry->slot_bytes > SLOT_BYTES_MAX || geometry->slot_bytes % SLOT_ALIGN ||
-	    fcntl(self->memory, F_GET_SEALS) != SEALS || fstat(self->memory, &stat) < 0 ||
+	    !nd_fds_is_sealed(self->memory, SEALS) || fstat(self->memory, &stat) < 0 ||
 	    stat.st_size != (off_t)(2 * lane_bytes(geometry)))
 		return nd_error_set(error, -EPROTO, "%s: refused a peer whose memory has an "
 						    "impossible layout",

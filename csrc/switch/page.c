@@ -2,6 +2,8 @@
 /* The shared page: its memory, its writer and its readers. */
 #include "switch/page.h"
 
+#include "port/fds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -55,7 +57,7 @@ const struct nd_page *nd_page_map(int fd)
 		return NULL;
 	errno = EPROTO;
 	/* Unsealed memory could be cut short under us. */
-	if (stat.st_size != sizeof(*page) || fcntl(fd, F_GET_SEALS) != SEALS)
+	if (stat.st_size != sizeof(*page) || !nd_fds_is_sealed(fd, SEALS))
 		return NULL;
 	page = mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)

@@ -8,6 +8,11 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+
+#ifndef F_SEAL_EXEC
+#define F_SEAL_EXEC 0x20 /* younger than the headers of some distributions */
+#endif
 
 #define SLOT_BYTES 1600u /* of a port with an MTU of 1500 */
 
@@ -77,6 +82,8 @@ struct geometry {
 
 static const struct geometry sound = { UINT64_C(0x6e6470706f727433), 1500, 8, SLOT_BYTES, 0 };
 
+static int further_seal; /* of the memory that is brought */
+
 /* Hands over sealed memory of the size that the geometry asks for; returns it. */
 static uint32_t *bring(int connection, const struct geometry *geometry)
 {
@@ -85,6 +92,8 @@ static uint32_t *bring(int connection, const struct geometry *geometry)
 	uint32_t *map;
 
 	CHECK_EQ(ftruncate(memory, (off_t)total), 0);
+	CHECK_EQ(fchmod(memory, 0600), 0); /* or it would be sealed against writing, too */
+	fcntl(memory, F_ADD_SEALS, further_seal); /* kernels before 6.3 have none */
 	CHECK_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	CHECK_EQ(nd_fds_send(connection, geometry, sizeof(*geometry), &memory, 1), 0);
@@ -229,6 +238,23 @@ TEST(nd_port_check__keeps_nothing_of_an_empty_message)
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
 	CHECK_EQ(a->counters.peer_refused, 1);
 	CHECK_EQ(count_descriptors(), before);
+	nd_port_close(a);
+	close(connection);
+}
+
+/* Where no memory may run as code, the kernel adds a seal of its own to all that is made. */
+TEST(nd_port_check__takes_memory_that_is_sealed_further)
+{
+	struct nd_port *a;
+	int connection;
+
+	choose_name("further");
+	a = open_end(true);
+	connection = nd_fds_connect(name, &error);
+	further_seal = F_SEAL_EXEC;
+	bring(connection, &sound);
+	further_seal = 0;
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
 	nd_port_close(a);
 	close(connection);
 }

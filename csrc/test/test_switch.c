@@ -4,9 +4,6 @@
 #include "switch/worker.h"
 #include "test/switch_bed.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-
 static struct nd_ndp_queue_config trimming;
 
 TEST(nd_switch_new__names_the_field_that_is_wrong)
@@ -526,52 +523,6 @@ TEST(nd_worker_call__runs_between_rounds_and_frames_flow)
 	CHECK_EQ(nd_worker_remove(worker, sw), -ENOENT);
 	nd_worker_stop(worker);
 	close_all();
-}
-
-static sem_t held, go_on;
-
-static int stand_still(void *context)
-{
-	(void)context;
-	sem_post(&held);
-	while (sem_wait(&go_on) < 0)
-		CHECK_EQ(errno, EINTR);
-	return 0;
-}
-
-static void *hold_worker(void *worker)
-{
-	CHECK_EQ(nd_worker_call(worker, stand_still, NULL), 0);
-	return NULL;
-}
-
-/* T21: whoever reads counters asks nothing of the worker: not even one that stands still delays. */
-TEST(nd_page_read__does_not_need_the_worker)
-{
-	struct nd_worker_config config = nd_worker_config_default();
-	struct nd_worker *worker = nd_worker_start(&config, &error);
-	static struct nd_page copy;
-	struct nd_page *page;
-	pthread_t caller;
-	int fd = nd_page_create(&page);
-
-	CHECK(worker && fd >= 0);
-	open_plain(true);
-	sw->page = page;
-	nd_page_publish(page, sw, &(struct nd_worker_stats){ 0 }, now);
-	CHECK_EQ(nd_worker_add(worker, sw), 0);
-	CHECK_EQ(sem_init(&held, 0, 0) | sem_init(&go_on, 0, 0), 0);
-	CHECK_EQ(pthread_create(&caller, NULL, hold_worker, worker), 0);
-	while (sem_wait(&held) < 0)
-		CHECK_EQ(errno, EINTR);
-	for (uint32_t i = 0; i < 10000; i++)
-		CHECK_EQ(nd_page_read(page, &copy), 0);
-	CHECK_EQ(copy.ports[PORTS - 1].used, 1);
-	sem_post(&go_on);
-	CHECK_EQ(pthread_join(caller, NULL), 0);
-	nd_worker_stop(worker);
-	close_all();
-	nd_page_destroy(page, fd);
 }
 
 int main(int argc, char **argv)
