@@ -12,6 +12,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from ndpstack._core import ffi, lib
 from ndpstack._units import counted
+from ndpstack.doctor._features import Features, check_zero_copy, read_features
 from ndpstack.doctor._finding import Finding, Status
 from ndpstack.doctor._offloads import check_offloads
 from ndpstack.doctor._xdp import check_xdp
@@ -39,6 +40,8 @@ class Interface:
     """Empty when the device does not say."""
     is_software: bool
     """All of it is, so that `auto` takes generic XDP."""
+    features: Features | None
+    """None when the kernel does not tell."""
     rx_queues: int
     holds_default_route: bool
 
@@ -57,6 +60,7 @@ def read_interface(name: str) -> Interface | None:
             carrier=_has_carrier(device.index),
             driver=ffi.string(device.driver).decode(),
             is_software=lib.nd_xdp_prefers_generic(device.driver),
+            features=read_features(device.index),
             rx_queues=device.queues,
             holds_default_route=lib.nd_device_is_default_route(device),
         )
@@ -92,6 +96,7 @@ def examine_interface(name: str, *, of_switch: bool = False) -> list[Finding]:
     findings = [
         check_link(interface),
         check_driver(interface),
+        check_zero_copy(interface),
         check_mtu(interface),
         check_queues(interface),
         check_xdp(interface),
@@ -133,6 +138,9 @@ def check_driver(interface: Interface) -> Finding:
         )
     if interface.is_software:
         return Finding("driver", Status.OK, f"driver {driver}: auto chooses generic XDP")
+    if interface.features is not None and Features.NATIVE not in interface.features:
+        text = f"driver {driver} has no native XDP: auto falls back to generic"
+        return Finding("driver", Status.NOTE, text)
     return Finding("driver", Status.OK, f"driver {driver}: auto tries native XDP first")
 
 

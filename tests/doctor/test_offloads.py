@@ -18,6 +18,7 @@ def interface(driver: str, *, is_software: bool = False) -> Interface:
         carrier=True,
         driver=driver,
         is_software=is_software,
+        features=None,
         rx_queues=1,
         holds_default_route=False,
     )

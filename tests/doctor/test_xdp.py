@@ -23,6 +23,7 @@ INTERFACE = Interface(
     carrier=True,
     driver="nfp",
     is_software=False,
+    features=None,
     rx_queues=1,
     holds_default_route=False,
 )

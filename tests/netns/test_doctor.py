@@ -14,6 +14,7 @@ from host_service import NDPSTACK, Host
 
 from ndpstack._netns import call_inside
 from ndpstack.cli._exit import Exit
+from ndpstack.doctor._features import read_features
 from ndpstack.testbed import Lab, back_to_back
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ndpstack.testbed.pytest_plugin import LabMaker
 
 Item = dict[str, str]
+
+LOOPBACK = 1
 
 ALONE = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
 """In front of a command that repairs: it sees no labs, which may be those of other tests."""
@@ -53,6 +56,7 @@ def test_healthy_veth_has_nothing_to_mend(lab: LabMaker) -> None:
     assert {check: item["status"] for check, item in visit.found.items()} == {
         "link": "ok",
         "driver": "ok",
+        "zero_copy": "note" if read_features(LOOPBACK) is None else "ok",
         "mtu": "ok",
         "queues": "ok",
         "xdp": "ok",
@@ -60,6 +64,7 @@ def test_healthy_veth_has_nothing_to_mend(lab: LabMaker) -> None:
         "offloads": "ok",
     }
     assert visit.found["driver"]["text"] == "driver veth: auto chooses generic XDP"
+    assert "driver veth has " in visit.found["zero_copy"]["text"]
     assert {item["interface"] for item in visit.found.values()} == {"p0"}
     assert (visit.code, visit.repairs) == (Exit.OK, [])
 
