@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if_arp.h>
 #include <net/route.h>
 #include <sched.h>
 #include <string.h>
@@ -125,7 +126,10 @@ int nd_device_open(struct nd_device *device, const char *name, struct nd_error *
 	if (code < 0)
 		return nd_error_set(error, code, "interface %s: it was just deleted", name);
 	request = request_of(device);
-	if (ioctl(device->control, SIOCGIFHWADDR, &request) == 0)
+	device->ethernet = ioctl(device->control, SIOCGIFHWADDR, &request) == 0 &&
+			   (request.ifr_hwaddr.sa_family == ARPHRD_ETHER ||
+			    request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK);
+	if (device->ethernet)
 		memcpy(device->mac, request.ifr_hwaddr.sa_data, sizeof(device->mac));
 	read_driver(device, flags);
 	read_queues(device);
@@ -141,6 +145,11 @@ void nd_device_close(struct nd_device *device)
 int nd_device_use(const struct nd_device *device, struct nd_port *port,
 		  const struct nd_port_config *config, struct nd_error *error)
 {
+	if (!device->ethernet)
+		return nd_error_set(error, -EPROTONOSUPPORT,
+				    "interface %s: its packets have no Ethernet header, as those of "
+				    "tunnels (tun, WireGuard); use a udp port on its address",
+				    device->name);
 	if (config->mtu > device->mtu)
 		return nd_error_set(error, -EMSGSIZE,
 				    "interface %s: its MTU is %u, less than the %u asked for; run "

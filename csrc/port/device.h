@@ -15,6 +15,7 @@ struct nd_device {
 	uint32_t mtu;
 	uint32_t queues; /* receive queues in use */
 	uint64_t link_bps; /* rate of the link, 0: unknown */
+	bool ethernet;   /* its packets begin with an Ethernet header */
 	bool running;    /* set up and with carrier */
 	bool set_up;
 	uint8_t mac[6];
@@ -29,7 +30,10 @@ struct nd_device {
 int nd_device_open(struct nd_device *device, const char *name, struct nd_error *error);
 void nd_device_close(struct nd_device *device);
 
-/* Gives the port the interface's name, MAC address and MTU; refuses a larger MTU than it has. */
+/*
+ * Gives the port the interface's name, MAC address and MTU; refuses a larger MTU than it has,
+ * and an interface without Ethernet.
+ */
 int nd_device_use(const struct nd_device *device, struct nd_port *port,
 		  const struct nd_port_config *config, struct nd_error *error);
 

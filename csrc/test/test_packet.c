@@ -401,6 +401,21 @@ TEST(nd_packet_check__finds_a_stuck_transmitter)
 	veth_delete("p0");
 }
 
+/* Packets of a tunnel would be taken for frames, and frames sent into it for packets. */
+TEST(nd_packet_open__refuses_what_is_no_ethernet)
+{
+	struct nd_port_config config = config_of(ND_PORT_PACKET, "p0");
+
+	if (system("ip tuntap add p0 mode tun 2>/dev/null") != 0) {
+		printf("nd_packet_open__refuses_what_is_no_ethernet: this kernel has no tun\n");
+		return;
+	}
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EPROTONOSUPPORT);
+	CHECK(strstr(error.text, "use a udp port"));
+	shell("ip link del p0");
+}
+
 TEST(nd_packet_open__explains_what_is_wrong)
 {
 	struct nd_port_config config = config_of(ND_PORT_PACKET, "nothere");
