@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 
 ELSEWHERE = {
     r"make test": (
-        ("Makefile", "\ntest: dev test-c test-sanitize test-python lint "),
-        (".ci/run", "\nstep make test-c\nstep make test-sanitize\nstep make test-python\n"),
+        ("Makefile", "\ntest: dev test-c test-sanitize test-sanitize-python test-python lint "),
+        (
+            ".ci/run",
+            "\nstep make test-c\nstep make test-sanitize\nstep make test-sanitize-python\n",
+        ),
+        (".ci/run", "\nstep make test-python\n"),
         (".ci/run", "\nstep $installed -j2 --output-sync=recurse lint "),
     ),
     r"make bench-check": ((".ci/run", " bench-check "),),
