@@ -116,16 +116,19 @@ class Fabric:
             time.sleep(0.01)
 
     def set_link(self, a: str, b: str, *, up: bool) -> None:
-        """Takes a cable without interfaces away, or puts it back: its switches' ports."""
+        """Takes a cable without interfaces away, or puts it back: its switches' ports.
+
+        Raises:
+            TestbedError: There is no such cable.
+        """
         plan = self._drawing.plan
         switches = {node.name for node in plan.switches}
         value = "true" if up else "false"
+        link = plan.link(a, b)
         items = [
             f"switch.{node}.port.{port}.enabled={value}"
-            for node, other in ((a, b), (b, a))
+            for node, port in ((link.a, link.a_port), (link.b, link.b_port))
             if node in switches
-            for port, neighbour in plan.ports(node)
-            if neighbour == other
         ]
         if self._daemon is not None and items:
             self._daemon.call("set", items=items)

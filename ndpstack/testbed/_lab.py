@@ -193,11 +193,8 @@ class Lab:
         Raises:
             TestbedError: There is no such link.
         """
-        for link in self.plan.links:
-            if {link.a, link.b} == {a, b}:
-                _netns.call_inside(self.namespace(link.a), lambda: set_up(link.a_port, up=up))  # noqa: B023
-                return
-        raise TestbedError(f"there is no link between {a!r} and {b!r}")
+        link = self.plan.link(a, b)
+        _netns.call_inside(self.namespace(link.a), lambda: set_up(link.a_port, up=up))
 
     def _create_links(self, inside: Mapping[str, IPRoute]) -> None:
         for link in self.plan.links:

@@ -118,6 +118,17 @@ class Plan:
                 found.append((link.b_port, link.a))
         return sorted(found, key=lambda port: int(port[0][1:]))
 
+    def link(self, a: str, b: str) -> Link:
+        """The link between two nodes, the first where they have several.
+
+        Raises:
+            TestbedError: There is none.
+        """
+        found = next((link for link in self.links if {link.a, link.b} == {a, b}), None)
+        if found is None:
+            raise TestbedError(f"there is no link between {a!r} and {b!r}")
+        return found
+
     def mac(self, name: str, interface: str) -> str:
         """The fixed MAC address of a port: locally administered, node and port in it."""
         return f"02:6e:64:00:{self._index[name]:02x}:{int(interface[1:]):02x}"

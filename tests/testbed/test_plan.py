@@ -71,3 +71,16 @@ def test_bad_and_double_names_are_refused() -> None:
 def test_unknown_host_has_no_address() -> None:
     with pytest.raises(TestbedError, match="there is no host 's0'"):
         single_switch(2).address("s0")
+
+
+def test_of_several_links_between_two_nodes_the_first_is_meant() -> None:
+    """As in the simulator, where one cable of them changes."""
+    builder = PlanBuilder()
+    for name in ("s0", "s1"):
+        builder.link(builder.host(f"h{name[1]}"), builder.switch(name))
+    for _ in range(2):
+        builder.link("s0", "s1")
+    plan = builder.build()
+    assert plan.link("s1", "s0") == plan.links[2]
+    with pytest.raises(TestbedError, match="no link between 's0' and 'h1'"):
+        plan.link("s0", "h1")
