@@ -14,6 +14,7 @@ from ndpstack.agent._speakers import SPEAKERS
 from ndpstack.agent._stacks import Stacks
 from ndpstack.agent._told import Told
 from ndpstack.agent._world import World
+from ndpstack.scenario._schema import LinkChange
 from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.sim._arrays import record
 from ndpstack.testbed._blueprint import node_name
@@ -208,10 +209,12 @@ class Replay:
         """Cables that go down or come up, by time."""
         changes = []
         for link in self.scenario.link:
-            if link.state is None:
+            only = LinkChange(between=link.between, at=link.at, state=link.state)
+            if link.state is None or link != only:
                 raise UserError(
                     f"the cable between {link.between[0]!r} and {link.between[1]!r} changes: on "
-                    "real stacks cables can go down and come up, other changes need --on sim"
+                    "real stacks cables can go down and come up, both ways; other changes need "
+                    "--on sim"
                 )
             changes.append(_LinkChange(link.at // 1000, link.between, link.state == "up"))
         return sorted(changes)

@@ -115,6 +115,11 @@ def test_what_a_world_cannot_do_is_said_before_anything_is_built(
     path.write_text(SCENARIO + '[[link]]\nbetween = ["edge 1", "agg 0"]\nloss = "1%"\n')
     assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
     assert "other changes need --on sim" in capsys.readouterr().err
+    for other in ("both-ways = false", 'rate = "1Mbit"'):
+        change = f'[[link]]\nbetween = ["edge 1", "agg 0"]\nstate = "down"\n{other}\n'
+        path.write_text(SCENARIO + change)
+        assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
+        assert "other changes need --on sim" in capsys.readouterr().err
     path.write_text(SCENARIO.replace("ndp]", "blast]"))
     assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
     assert "'blast' is simulated only" in capsys.readouterr().err
