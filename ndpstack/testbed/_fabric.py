@@ -44,7 +44,8 @@ class Fabric:
         folder: Where the daemon's files are; one that lasts as long as the fabric when None.
 
     Raises:
-        TestbedError: There are more switches, or ports of one, than a switchd runs.
+        TestbedError: There are more switches, or ports of one, than a switchd runs, or they share
+            a buffer.
     """
 
     def __init__(

@@ -64,9 +64,14 @@ def switchd_settings(
             whose ports drop what exceeds so many packets.
 
     Raises:
-        TestbedError: There are more switches, or ports of one, than a switchd runs.
+        TestbedError: There are more switches, or ports of one, than a switchd runs, or they share
+            a buffer.
     """
     _require_room(drawing.plan)
+    if scenario.switch.shared_buffer is not None:
+        raise TestbedError(
+            "`switch.shared-buffer` is simulated only; use --on sim, or leave it out"
+        )
     return _Writer(scenario, drawing, port, plain_packets).table()
 
 

@@ -120,6 +120,10 @@ def test_what_a_world_cannot_do_is_said_before_anything_is_built(
         path.write_text(SCENARIO + change)
         assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
         assert "other changes need --on sim" in capsys.readouterr().err
+    path.write_text(SCENARIO)
+    shared = ["--set", "switch.shared-buffer=1MB"]
+    assert main(["run", str(path), "--on", "memory", *shared]) == Exit.USAGE
+    assert "`switch.shared-buffer` is simulated only" in capsys.readouterr().err
     path.write_text(SCENARIO.replace("ndp]", "blast]"))
     assert main(["run", str(path), "--on", "memory"]) == Exit.USAGE
     assert "'blast' is simulated only" in capsys.readouterr().err
