@@ -11,19 +11,32 @@
 #define CREDIT 300000 /* bytes that the endpoint is lent */
 #define PORT 40       /* where app 0 listens */
 #define IDS 16        /* that a program remembers */
+#define OLD_BYTE 0xa5
 
 static int64_t credit;
 static uint32_t held;
 
+/* Of another message: no payload of a program has such bytes. */
 static inline uint8_t *get(void *context, uint16_t app, uint32_t bytes)
 {
+	uint8_t *memory;
+
 	(void)context;
 	(void)app;
 	if (credit < bytes)
 		return NULL;
 	credit -= bytes;
 	held++;
-	return malloc(bytes);
+	memory = malloc(bytes);
+	FUZZ_CHECK(memory);
+	memset(memory, OLD_BYTE, bytes);
+	return memory;
+}
+
+/* Nothing of what its memory held before is given away with a message. */
+static inline void check_message(const struct nd_event *event)
+{
+	FUZZ_CHECK(!event->payload || !memchr(event->payload, OLD_BYTE, event->bytes));
 }
 
 static inline void put(void *context, uint16_t app, uint8_t *memory, uint32_t bytes)
@@ -90,8 +103,10 @@ static inline void step(const struct program *program, void *endpoint, struct in
 		ops->on_deadline(endpoint, *now);
 		break;
 	case 5:
-		if (ops->events(endpoint, &event, 1))
-			ids[event.id / program->id_step % IDS] = event.id;
+		if (!ops->events(endpoint, &event, 1))
+			break;
+		check_message(&event);
+		ids[event.id / program->id_step % IDS] = event.id;
 		break;
 	case 6:
 		ops->transmit(endpoint, &packet, ND_CLASS_CONTROL, *now);

@@ -3,8 +3,8 @@
  * libFuzzer target: arbitrary packets, commands and times for one Homa endpoint.
  *
  * The input is a program of one-byte operations with operands. Whatever it says, the endpoint must
- * not crash, must keep every invariant, must not write outside of a message's memory, and must give
- * all memory back once its application is gone.
+ * not crash, must keep every invariant, must not write outside of a message's memory nor deliver what
+ * it held before, and must give all memory back once its application is gone.
  */
 #include "test/fuzz/endpoint.h"
 #include "transport/homa_internal.h"

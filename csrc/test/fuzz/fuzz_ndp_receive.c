@@ -3,8 +3,8 @@
  * libFuzzer target: arbitrary packets, commands and times for one NDP endpoint.
  *
  * The input is a program of one-byte operations with operands. Whatever it says, the endpoint must
- * not crash, must keep every invariant, must not write outside of a message's memory, and must give
- * all memory back once its applications are gone and time has passed.
+ * not crash, must keep every invariant, must not write outside of a message's memory nor deliver what
+ * it held before, and must give all memory back once its applications are gone and time has passed.
  *
  * Packets that only name connections nobody has would get nowhere: three in four name one that the
  * endpoint has, with a sequence near those in use.
@@ -34,6 +34,18 @@ static void aim(const struct nd_ndp *ndp, struct nd_packet *packet, uint32_t cho
 	packet->ndp.pull += connection->pull_seen;
 }
 
+/* A part of a message of a few packets of one size, or nearly so. */
+static void shape(struct nd_packet *packet, struct input *in)
+{
+	uint32_t bytes = 1 + take8(in) % 8, place = take8(in) % 4;
+
+	packet->payload_bytes = (uint16_t)bytes;
+	packet->ndp.message %= 4;
+	packet->ndp.sequence %= 8;
+	packet->ndp.offset = place * bytes;
+	packet->ndp.message_bytes = packet->ndp.offset + bytes * (1 + take8(in) % 3);
+}
+
 static void receive(void *endpoint, struct input *in, nd_ns now)
 {
 	static const uint8_t payload[65536];
@@ -59,6 +71,8 @@ static void receive(void *endpoint, struct input *in, nd_ns now)
 	packet.ndp.message = take8(in);
 	if (packet.type == ND_NDP_DATA)
 		packet.payload_bytes = (uint16_t)take32(in);
+	if (packet.type == ND_NDP_DATA && known & 64)
+		shape(&packet, in);
 	packet.header_bytes = 64;
 	packet.wire_bytes = (uint16_t)(64 + packet.payload_bytes);
 	if (known & 3)
