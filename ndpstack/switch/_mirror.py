@@ -110,10 +110,15 @@ class Mirror:
             count = lib.nd_mirror_header(self._handle, out, len(out))
         return bytes(ffi.buffer(out)[0:count])
 
-    def read_pcapng(self) -> bytes:
-        """Frames since the last call as blocks of a pcapng file; empty when there are none."""
+    def read_pcapng(self, limit: int | None = None) -> bytes:
+        """Frames since the last call as blocks of a pcapng file; empty when there are none.
+
+        Args:
+            limit: Most bytes; what has no room in them waits for the next call.
+        """
+        room = _CHUNK_BYTES if limit is None else min(limit, _CHUNK_BYTES)
         with self._lock:
-            count = lib.nd_mirror_pcapng(self._handle, self._chunk, _CHUNK_BYTES)
+            count = lib.nd_mirror_pcapng(self._handle, self._chunk, room)
         return bytes(ffi.buffer(self._chunk)[0:count])
 
     def write(self, file: BinaryIO, limit: int | None = None) -> int:
@@ -121,12 +126,10 @@ class Mirror:
 
         Args:
             file: Where to.
-            limit: Stops before it has written more.
+            limit: Most bytes; what has no room in them waits for the next call.
         """
         written = 0
-        while chunk := self.read_pcapng():
-            if limit is not None and written + len(chunk) > limit:
-                break
+        while chunk := self.read_pcapng(None if limit is None else limit - written):
             file.write(chunk)
             written += len(chunk)
         return written
