@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyroute2.ethtool.ioctl import EthtoolError
 from pyroute2.netlink.exceptions import NetlinkError
 
+from ndpstack._errors import UserError
 from ndpstack.doctor._finding import Status
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def mend(findings: Iterable[Finding], *, warnings: bool) -> list[Repair]:
 def _attempt(finding: Finding, repair: Callable[[], None]) -> Repair:
     try:
         repair()
+    except UserError as error:
+        return Repair(finding, str(error))
     except (OSError, NetlinkError, EthtoolError) as error:
         return Repair(finding, _explain(error))
     return Repair(finding)

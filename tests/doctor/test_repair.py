@@ -9,6 +9,7 @@ from pyroute2.ethtool.ioctl import NotSupportedError
 from pyroute2.netlink.exceptions import NetlinkError
 
 from ndpstack.doctor import Finding, Status, mend
+from ndpstack.testbed import TestbedError
 
 
 def finding(status: Status, done: list[str], error: Exception | None = None) -> Finding:
@@ -37,6 +38,7 @@ def test_only_what_stands_in_the_way_is_repaired_unless_asked() -> None:
         (NetlinkError(errno.EPERM, ""), "Operation not permitted; run as root"),
         (PermissionError(errno.EACCES, ""), "Permission denied; run as root"),
         (OSError(errno.EBUSY, ""), "Device or resource busy"),
+        (TestbedError("it is held; see what holds it"), "it is held; see what holds it"),
         (NotSupportedError("e0"), "e0"),
         (NotSupportedError(), "NotSupportedError"),
     ],
