@@ -371,7 +371,7 @@ def _trace(traffic: Trace, setting: Setting) -> Flows:
             ]
     except OSError as error:
         raise UserError(f"{traffic.file}: cannot read this trace: {error.strerror}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, csv.Error) as error:
         raise UserError(f"{traffic.file}: not a table of numbers: {error}") from None
     for number, row in enumerate(rows, start=2):
         _check_row(row, setting.hosts, f"{traffic.file}:{number}")

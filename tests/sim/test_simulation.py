@@ -212,6 +212,15 @@ def test_a_trace_is_played(tmp_path: Path) -> None:
     assert list(simulation.flows["bytes"]) == [1000, 2000]
 
 
+@pytest.mark.parametrize("cell", ["1e3", "1" * 200_000, "\0"], ids=["float", "long", "nul"])
+def test_a_trace_that_is_no_table_of_numbers_is_refused(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text(f"start_us,source,target,bytes\n0,0,1,{cell}\n")
+    text = SMALL.replace('kind = "permutation"\nsize = "100KB"', f'kind = "trace"\nfile = "{path}"')
+    with pytest.raises(UserError, match="not a table of numbers"):
+        Simulation(parse_scenario(text))
+
+
 def test_the_scheduler_keeps_long_and_short_flows_apart() -> None:
     """R-CS-1, R-CS-3: hosts with long flows run nothing else, and the run waits for short ones."""
     text = SMALL.replace(
