@@ -81,7 +81,7 @@ test-sanitize: build-sanitize ## C tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		meson test -C build-sanitize --print-errorlogs
 
-SANITIZED = aio closing homa interrupts messages ndp rpc sending waiting
+SANITIZED = aio closing handlers homa interrupts messages ndp rpc sending waiting
 
 # Python's own allocator would hide its blocks from the sanitizer, and Python leaks when it ends.
 test-sanitize-python: dev build-sanitize-python ## Tests of the Python API with the bindings under both

@@ -137,7 +137,9 @@ class Connection(Source[memoryview]):
         self._put_back += (taken,)
         self.wake()
 
-    def accept(self, message: _core.nd_app_message, data: memoryview) -> memoryview | None:
+    def accept(
+        self, message: _core.nd_app_message, data: memoryview, batches: int
+    ) -> memoryview | None:
         """From the dispatcher: takes the only message of a batch, if it is the next."""
         number, sent, dispatcher = message.message, message.sent, self.dispatcher
         order = self._order
@@ -145,9 +147,11 @@ class Connection(Source[memoryview]):
             return None
         copy = memoryview(bytearray(data))
         # No call stands between these, so no interrupt can.
+        if dispatcher.batches != batches:
+            return None
         self.unsent -= sent
         order.next = number + 1
-        dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
+        dispatcher.batches = batches + 1 & BATCHES_MASK
         if self.room.waiters or self.flushed.waiters:
             self._settle_with(copy)
         return copy

@@ -90,8 +90,12 @@ class Dispatcher(_messages.Inbox):
         """This is a fork's child: all that is open is the parent's."""
         self._reply = ffi.new("struct nd_app_reply *")
         self._reply_data = memoryview(ffi.buffer(self._reply.data))
-        self._message = ffi.new("struct nd_app_message *")
-        self._message_data = memoryview(ffi.buffer(self._message.data))
+        self._asking: Keyed | None = None
+        """What the reply is of, until it has been read."""
+        message = ffi.new("struct nd_app_message *")
+        self._message: _core.nd_app_message | None = message
+        """None until what is in it has been read."""
+        self._message_data = memoryview(ffi.buffer(message.data))
         self._new_lead()
         self._followers: list[Callable[[], object]] = []
         self._polled = False
@@ -238,19 +242,24 @@ class Dispatcher(_messages.Inbox):
         end = inf if until is None else until
         try:
             led = self._try_to_lead(False)
-            if not led or self.ended is not None:
+            # A signal handler may ask where this thread has not read its reply yet.
+            if not led or self.ended is not None or self._asking is not None:
                 return None
+            self._asking = call
             try:
-                got = _request(
-                    self.app, priority, peer, port, end, data, size, self._events, BATCH,
-                    self.batches, reply,
-                )  # fmt: skip
+                try:
+                    got = _request(
+                        self.app, priority, peer, port, end, data, size, self._events, BATCH,
+                        self.batches, reply,
+                    )  # fmt: skip
+                finally:
+                    if got < 0 and reply.state == _SENT:
+                        reply.state, call.key, call.buffer = _UNSENT, reply.key, reply.buffer
+                        self.by_call[call.key] = call
+                if got >= 0:
+                    return memoryview(bytearray(self._reply_data[:got]))
             finally:
-                if got < 0 and reply.state == _SENT:
-                    reply.state = _UNSENT
-                    self.by_call[reply.key], call.key, call.buffer = call, reply.key, reply.buffer
-            if got >= 0:
-                return memoryview(bytearray(self._reply_data[:got]))
+                self._asking = None
             if call.key:
                 self._hand_out(reply.count)
             return None
@@ -275,27 +284,33 @@ class Dispatcher(_messages.Inbox):
         Returns:
             What the source made of it; None: nothing came, or the source has it.
         """
-        led, taken, message = False, None, self._message
+        led, taken, message = False, None, None
         end = inf if until is None else until
         try:
             try:
                 led = self._try_to_lead(False)
                 if not led or self.ended is not None or source.is_ready():
                     return None
+                message, self._message = self._message, None
+                if message is None:  # A signal handler, as in exchange().
+                    return None
+                batches = self.batches
                 self._keeps_back = True  # Whoever begins to wait now says so.
                 self._keeps_back = alone = not (self._followers or self.loops or self._polled)
                 got = _take_message(
-                    self.app, protocol, subject, end, alone, self._events, BATCH, self.batches,
+                    self.app, protocol, subject, end, alone, self._events, BATCH, batches,
                     message,
                 )  # fmt: skip
                 self._keeps_back = False
                 if got < 0:
                     self._hand_out(message.count)
                     return None
-                taken = source.accept(message, self._message_data[:got])
+                taken = source.accept(message, self._message_data[:got], batches)
                 if taken is None:
                     self._take(0)
             finally:
+                if message is not None:
+                    self._message = message
                 self._stop_leading(led)
         except BaseException:
             if taken is not None:
@@ -408,9 +423,17 @@ class Dispatcher(_messages.Inbox):
         An exception, such as Ctrl-C, may end this anywhere: the core's events are then still in
         the buffer, and the next call goes on where this one was.
         """
+        if self._asking is not None:
+            self._adopt(self._asking, self._reply)
         count = lib.nd_app_batch(self.app, self._events, BATCH, timeout_ns, self.batches)
         self._hand_out(count)
         return count
+
+    def _adopt(self, call: Keyed, reply: _core.nd_app_reply) -> None:
+        """In a signal handler that broke into exchange(): its reply may be among what comes."""
+        if reply.state == _SENT:
+            reply.state, call.key, call.buffer = _UNSENT, reply.key, reply.buffer
+            self.by_call[call.key] = call
 
     def _hand_out(self, count: int) -> None:
         """Gives each event of the batch in the buffer to its target, once."""
@@ -418,7 +441,7 @@ class Dispatcher(_messages.Inbox):
             if count not in (0, -errno.EINTR):
                 self.fail(-count, f"stack {self.name}")
             return
-        self.hand_out(count)
+        self.hand_out()
 
     def give(self, at: int, again: bool) -> None:
         """Hands out what is no message of Homa's.

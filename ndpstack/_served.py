@@ -151,14 +151,16 @@ class Service(_messages.Service[R], Source[R]):
                 return rpc
         return None
 
-    def accept(self, message: _core.nd_app_message, data: memoryview) -> R:
+    def accept(self, message: _core.nd_app_message, data: memoryview, batches: int) -> R | None:
         """From the dispatcher: takes the only message of a batch."""
         dispatcher, identity = self._dispatcher, message.id
         rpc = self.made(message.peer, identity, memoryview(bytearray(data)))
         reference = ref(rpc)
         # No call stands between these, so no interrupt can.
+        if dispatcher.batches != batches:
+            return None
         rpc.done, dispatcher.by_rpc[identity] = False, reference
-        dispatcher.batches = dispatcher.batches + 1 & BATCHES_MASK
+        dispatcher.batches = batches + 1 & BATCHES_MASK
         return rpc
 
     def put_back(self, taken: R) -> None:

@@ -45,15 +45,17 @@ class Accepting(Protocol[T]):
     def is_ready(self) -> bool:
         """True when it has something else to give, or never will."""
 
-    def accept(self, message: _core.nd_app_message, data: memoryview) -> T | None:
+    def accept(self, message: _core.nd_app_message, data: memoryview, batches: int) -> T | None:
         """Makes of the message what is returned, and counts the batch as done with.
 
         Args:
             message: What came, and to whom.
             data: Its bytes, to be copied.
+            batches: Those that were done with when it came; if more are now, a signal handler
+                has waited for the stack, and the message came as any other.
 
         Returns:
-            That; None: the message is to come as any other.
+            That; None: the message is to come as any other, or has.
         """
 
     def put_back(self, taken: T) -> None:

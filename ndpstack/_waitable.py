@@ -46,7 +46,10 @@ class Waitable(_messages.Waitable):
         raise NotImplementedError
 
     def add_waiter(self, waiter: Callable[[], object]) -> None:
-        """Calls it when this may have become ready, from any thread, once."""
+        """Calls it when this may have become ready, from any thread, once.
+
+        It must not wait for the stack itself: that raises RuntimeError there.
+        """
         self.waiters.append(waiter)
 
     def remove_waiter(self, waiter: Callable[[], object]) -> None:

@@ -132,22 +132,41 @@ static int hand_out_one(struct inbox *self, struct nd_event *event)
 }
 
 /* An exception may end it at any event, and the next call goes on with that one. */
-static PyObject *hand_out(PyObject *object, PyObject *argument)
+static int hand_out_rest(struct inbox *self)
 {
-	struct inbox *self = (struct inbox *)object;
-	long count = PyLong_AsLong(argument);
-
-	if (count == -1 && PyErr_Occurred())
-		return NULL;
-	while (self->at < count) {
+	while (self->at < self->handle->last_count) {
 		if (hand_out_one(self, &self->events[self->at]) < 0)
-			return NULL;
+			return -1;
 		self->owned = false;
 		self->at++;
 	}
 	self->at = 0;
 	self->batches++;
-	return Py_NewRef(Py_None);
+	return 0;
+}
+
+/*
+ * A signal handler that waited for the stack itself may have handed out the batch before its taker
+ * came to it. Between the events of one, nobody can wait: it would have to be done with first.
+ */
+static PyObject *hand_out(PyObject *object, PyObject *unused)
+{
+	struct inbox *self = (struct inbox *)object;
+	int code;
+
+	(void)unused;
+	if (self->busy) {
+		PyErr_SetString(PyExc_RuntimeError,
+				"this thread is handing out the stack's events: a waiter, destructor or "
+				"signal handler cannot wait for more; leave that to a thread or a task");
+		return NULL;
+	}
+	if (self->batches == self->handle->batches)
+		return Py_NewRef(Py_None);
+	self->busy = true;
+	code = hand_out_rest(self);
+	self->busy = false;
+	return code < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *next_key(PyObject *object, PyObject *unused)
@@ -178,9 +197,8 @@ static PyMemberDef inbox_members[] = {
 };
 
 static PyMethodDef inbox_methods[] = {
-	{ "hand_out", hand_out, METH_O,
-	  "hand_out($self, count, /)\n--\n\n"
-	  "Gives each event of the batch to its target, once." },
+	{ "hand_out", hand_out, METH_NOARGS,
+	  "hand_out($self, /)\n--\n\nGives each event of the batch to its target, once." },
 	{ "next_key", next_key, METH_NOARGS,
 	  "next_key($self, /)\n--\n\nA key that events can carry, not used yet." },
 	{ NULL, NULL, 0, NULL },

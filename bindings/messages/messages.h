@@ -45,6 +45,7 @@ struct inbox {
 	int at;                               /* the event that is handed out */
 	char began;                           /* ... and had begun when an interrupt came */
 	char owned;                           /* its message is its target's */
+	char busy;                            /* a thread hands out, which may run Python code */
 };
 
 /* A request under way. */
