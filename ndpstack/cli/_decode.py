@@ -64,7 +64,7 @@ def _wanted(arguments: argparse.Namespace) -> Iterator[tuple[Record, Decoded]]:
     if left is not None and left < 1:
         raise UserError(f"--count must be at least 1, not {left}")
     for record in read_capture(arguments.file):
-        packet = decode_frame(record.frame)
+        packet = decode_frame(record.frame, record.original_bytes)
         if packet is None or arguments.protocol not in (None, packet.protocol):
             continue
         if connection is not None and (packet.protocol, packet.id) != ("ndp", connection):

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING
 from ndpstack._core import ffi, lib
 
 if TYPE_CHECKING:
-    from ndpstack._core import CData
+    from ndpstack._core import CData, nd_frame_config, nd_frame_peer, nd_packet
 
 PROTOCOLS = {lib.ND_PROTO_NDP: "ndp", lib.ND_PROTO_HOMA: "homa"}
+
+HOMA_DATA_BYTES = 56
+"""Of Homa's header before a payload."""
+
+FRAME_BYTES_MAX = 0xFFFF
+"""Longer ones the codec refuses."""
 
 Value = int | str | list[int] | list[str]
 
@@ -110,22 +116,50 @@ def _ends(frame: bytes, at: int) -> tuple[str, str]:
     return str(ipaddress.ip_address(ends[:width])), str(ipaddress.ip_address(ends[width:]))
 
 
-def decode_frame(frame: bytes) -> Decoded | None:
-    """What a frame says, or None when it is neither NDP nor Homa."""
+@dataclass(frozen=True)
+class _Read:
+    packet: nd_packet
+    peer: nd_frame_peer
+    error: str
+
+
+def _read(config: nd_frame_config, frame: bytes) -> _Read:
+    """What the codec makes of a frame."""
+    packet, peer = ffi.new("struct nd_packet *"), ffi.new("struct nd_frame_peer *")
+    memory = ffi.from_buffer("uint8_t[]", frame)
+    error = lib.nd_frame_decode(config, memory, len(frame), peer, packet)
+    if error == lib.ND_WIRE_OK:
+        return _Read(packet, peer, "")
+    return _Read(packet, peer, _text(lib.nd_wire_counters_table.texts[error - 1].name))
+
+
+def _lacks_payload(read: _Read, message_bytes: int) -> bool:
+    """Whether payload is missing from a frame, and nothing else."""
+    if read.error == "homa_cut":
+        return message_bytes >= HOMA_DATA_BYTES
+    return bool(read.packet.marks & lib.ND_MARK_TRIMMED)
+
+
+def decode_frame(frame: bytes, wire_bytes: int = 0) -> Decoded | None:
+    """What a frame says, or None when it is neither NDP nor Homa.
+
+    Args:
+        frame: All of it, or what a capture kept.
+        wire_bytes: Its length on the wire: payload that a capture left out was not trimmed.
+    """
     config = ffi.new("struct nd_frame_config *", lib.nd_frame_config_default())
     config.verify = lib.ND_FRAME_VERIFY_NONE
-    memory = ffi.from_buffer("uint8_t[]", frame)
-    at = lib.nd_frame_message_at(config, memory, len(frame))
+    at = lib.nd_frame_message_at(config, ffi.from_buffer("uint8_t[]", frame), len(frame))
     if at == 0:
         return None
-    packet, peer = ffi.new("struct nd_packet *"), ffi.new("struct nd_frame_peer *")
-    error = lib.nd_frame_decode(config, memory, len(frame), peer, packet)
-    header, source, target = frame[at:], _address(peer.source), _address(peer.target)
-    protocol, text = packet.protocol, ""
-    if error != lib.ND_WIRE_OK:
-        text = _text(lib.nd_wire_counters_table.texts[error - 1].name)
-        protocol = lib.ND_PROTO_NDP if text.startswith("ndp") else lib.ND_PROTO_HOMA
-        if not text.startswith(("ndp", "homa")):
+    header, read = frame[at:], _read(config, frame)
+    if len(frame) < wire_bytes and _lacks_payload(read, len(header)):
+        read = _read(config, frame.ljust(min(wire_bytes, FRAME_BYTES_MAX), b"\0"))
+    source, target = _address(read.peer.source), _address(read.peer.target)
+    protocol = read.packet.protocol
+    if read.error:
+        protocol = lib.ND_PROTO_NDP if read.error.startswith("ndp") else lib.ND_PROTO_HOMA
+        if not read.error.startswith(("ndp", "homa")):
             protocol = lib.ND_PROTO_HOMA if header[18:20] == b"\xb9\x7d" else lib.ND_PROTO_NDP
         source, target = _ends(frame, at)
     fields = _fields(protocol, header)
@@ -134,7 +168,7 @@ def decode_frame(frame: bytes) -> Decoded | None:
         str(fields.get("type", "")),
         source,
         target,
-        bool(packet.marks & lib.ND_MARK_TRIMMED),
+        bool(read.packet.marks & lib.ND_MARK_TRIMMED),
         fields,
-        text,
+        read.error,
     )

@@ -16,6 +16,8 @@ from ndpstack.cli import _decode, main
 from ndpstack.cli._exit import Exit
 from ndpstack.contrib.scapy import NDP, Homa, HomaAck, HomaAckEntry, HomaData
 from ndpstack.decode import CaptureError, decode_frame, read_capture
+from ndpstack.scenario import parse_scenario
+from ndpstack.sim import Simulation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +39,32 @@ def homa() -> bytes:
     return bytes(MAC / V4 / Homa(sender_id=3, type="DATA") / data)
 
 
+INCAST = """
+[topology]
+kind = "single-switch"
+hosts = 13
+[switch.queue]
+discipline = "ndp"
+[transport.ndp]
+[[traffic]]
+kind = "incast"
+senders = 12
+size = "30KB"
+[probes]
+capture = {{ between = ["edge 0", "host 0"], file = "{file}" }}
+"""
+
 FRAMES = [
     bytes(MAC / V4 / UDP(sport=49155, chksum=0) / SENT),
     bytes(MAC / ARP()),
     ndp("ACK"),
     homa(),
 ]
+
+TRIMMED = bytes(
+    MAC / IP(src=V4.src, dst=V4.dst, len=68) / UDP(sport=49155, len=48, chksum=0) / SENT
+)[:82]
+"""The first frame as a switch that rewrites lengths leaves it."""
 
 
 def pcap(path: Path, frames: list[bytes]) -> Path:
@@ -56,7 +78,7 @@ def pcapng(path: Path, comment: str) -> Path:
     out = ffi.new("uint8_t[]", 4096)
     text = ffi.new("char[]", comment.encode())
     name = ffi.new("char[]", b"sw0p1")
-    frame = ffi.from_buffer("uint8_t[]", FRAMES[0])
+    frame = ffi.from_buffer("uint8_t[]", TRIMMED)
     packet = ffi.new("struct nd_pcapng_packet *")
     packet.time, packet.frame, packet.captured_bytes = 1_700_000_000_123_456_789, frame, 82
     packet.original_bytes, packet.direction, packet.comment = 87, 2, text
@@ -131,6 +153,39 @@ def test_a_mirrors_verdict_is_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "TRIMMED" in text
     (record,) = read_capture(path)
     assert (record.time_ns, record.original_bytes) == (1_700_000_000_123_456_789, 87)
+
+
+def test_payload_that_a_capture_left_out_is_no_loss() -> None:
+    for whole in (FRAMES[0], homa()):
+        packet = decode_frame(whole[:-3], len(whole))
+        assert packet is not None
+        assert (packet.trimmed, packet.error) == (False, "")
+
+
+def test_payload_that_the_network_took_is_missed_however_much_was_captured() -> None:
+    cut = FRAMES[0][:-3]
+    for frame, wire_bytes in ((TRIMMED, 87), (cut, len(cut)), (cut, len(cut) + 1)):
+        packet = decode_frame(frame, wire_bytes)
+        assert packet is not None
+        assert packet.trimmed
+    header = decode_frame(homa()[: 34 + 30], len(homa()))
+    assert header is not None
+    assert header.error == "homa_cut"
+    assert "incoming" not in header.fields
+
+
+def test_a_simulated_capture_has_the_trims_that_there_were(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.pcapng"
+    simulation = Simulation(parse_scenario(INCAST.format(file=path)))
+    simulation.run()
+    assert main(["decode", str(path), "--json"]) == Exit.OK
+    data = [line for line in lines(capsys) if line["type"] == "DATA"]
+    names, table = simulation.queue_counters()
+    trims = int(table[:, names.index("trimmed_packets")].sum())
+    assert 0 < trims < len(data)
+    assert sum(bool(line["trimmed"]) for line in data) == trims
 
 
 @pytest.mark.parametrize("cut", [1, 30, 95])
