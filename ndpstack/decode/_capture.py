@@ -11,6 +11,7 @@ from ndpstack._errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
 ETHERNET = 1
 _PCAP = {b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"}
@@ -70,14 +71,15 @@ def read_capture(path: str | Path) -> Iterator[Record]:
         yield from _records(path, file)
 
 
-def _records(path: str | Path, file: IO[bytes]) -> Iterator[Record]:
+def _records(path: str | Path, file: BufferedReader) -> Iterator[Record]:
     try:
         from scapy.error import Scapy_Exception
         from scapy.utils import RawPcapNgReader, RawPcapReader
     except ImportError as error:
         raise CaptureError("reading captures needs scapy: pip install 'ndpstack[scapy]'") from error
     logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
-    magic = file.read(4)
+    # A pipe cannot be read twice.
+    magic = file.peek(4)[:4]
     if not magic:
         raise CaptureError(f"{path}: the file is empty: nothing was captured")
     if magic != _PCAPNG and magic not in _PCAP:
@@ -86,7 +88,6 @@ def _records(path: str | Path, file: IO[bytes]) -> Iterator[Record]:
     reader: Any
     modern = magic == _PCAPNG
     try:
-        file.seek(0)
         reader = (RawPcapNgReader if modern else RawPcapReader)(watched)
     except (Scapy_Exception, EOFError) as error:
         raise CaptureError(f"{path}: truncated in its file header") from error

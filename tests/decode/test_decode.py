@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -186,6 +187,16 @@ def test_a_simulated_capture_has_the_trims_that_there_were(
     trims = int(table[:, names.index("trimmed_packets")].sum())
     assert 0 < trims < len(data)
     assert sum(bool(line["trimmed"]) for line in data) == trims
+
+
+def test_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = pcap(tmp_path / "a.pcap", FRAMES).read_bytes()
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb"):
+        with open(write_end, "wb") as pipe:
+            pipe.write(content)
+        assert main(["decode", f"/dev/fd/{read_end}", "--json"]) == Exit.OK
+    assert [line["number"] for line in lines(capsys)] == [1, 3, 4]
 
 
 @pytest.mark.parametrize("cut", [1, 30, 95])
