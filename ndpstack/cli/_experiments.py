@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import time
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, as_completed
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._folder import make_folder
+from ndpstack.cli._pool import Pool
 from ndpstack.reproduce import EXPERIMENTS, Effort, Outcome, find
 from ndpstack.reproduce._report import as_dict, draw, markdown, table
 
@@ -53,7 +55,7 @@ def _run_all(
     chosen: list[Experiment], effort: Effort, jobs: int, folder: Path | None
 ) -> dict[str, Done]:
     done: dict[str, Done] = {}
-    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
+    with Pool(min(jobs, len(chosen)), multiprocessing.get_context("fork")) as pool:
         futures = {pool.submit(_run, item.id, effort): item for item in chosen}
         for future in as_completed(futures):
             item = futures[future]

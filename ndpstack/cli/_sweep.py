@@ -6,7 +6,6 @@ import csv
 import multiprocessing
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from ndpstack._table import Column, render
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._extra import need
 from ndpstack.cli._numbers import count
+from ndpstack.cli._pool import Pool
 
 if TYPE_CHECKING:
     import argparse
@@ -119,7 +119,7 @@ def _executor(arguments: argparse.Namespace) -> AbstractContextManager[Executor]
         return sweep.dask_executor(arguments.dask)
     # Spawned: a child must not inherit threads or open files of whoever calls this.
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(arguments.jobs, mp_context=context)
+    return Pool(arguments.jobs, context)
 
 
 def _anywhere(arguments: argparse.Namespace) -> str:
