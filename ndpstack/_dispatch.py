@@ -489,8 +489,14 @@ class Dispatcher(_messages.Inbox):
         """Ends every wait with this error, now and from now on."""
         self.ended = (code, what)
         served = [reference() for reference in list(self.by_rpc.values())]
-        known = (self.by_key, self.by_call, self.by_connection, self.by_port)
-        for target in [*(each for targets in known for each in targets.values()), *served]:
+        # Each in one step: other threads add and remove some.
+        for target in [
+            *self.by_key.values(),
+            *self.by_call.values(),
+            *self.by_connection.values(),
+            *self.by_port.values(),
+            *served,
+        ]:
             if target is not None:
                 target.on_end()
         for loop in list(self.loops):

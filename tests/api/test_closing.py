@@ -21,9 +21,12 @@ from settled import settle
 
 import ndpstack
 from ndpstack import aio, errors
+from ndpstack._dispatch import Dispatcher
+from ndpstack._target import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
+    from types import FrameType
 
 Pair = tuple[ndpstack.Stack, ndpstack.Stack]
 PORT = 4000
@@ -420,3 +423,22 @@ def test_closing_in_the_child_of_a_fork(kind: str, pair: Pair) -> None:
 
     with served(pair[0]):
         run(kind, main())
+
+
+def test_a_stack_closes_while_other_threads_begin_and_end(pair: Pair) -> None:
+    """Who is told of the end is found in one step, whoever comes and goes meanwhile."""
+    dispatcher = pair[1].dispatcher
+
+    def come_and_go(frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_back is not None and frame.f_back.f_code is Dispatcher.fail.__code__:
+            for known in (dispatcher.by_key, dispatcher.by_connection):
+                known[len(known) + 1] = Answer()
+
+    for known in (dispatcher.by_key, dispatcher.by_connection):
+        known[1] = Answer()
+    sys.setprofile(come_and_go)
+    try:
+        pair[1].close(drain=0)
+    finally:
+        sys.setprofile(None)
+    assert len(dispatcher.by_key) > 1
