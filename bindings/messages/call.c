@@ -90,6 +90,15 @@ static int give_key(struct call *self)
 	return code;
 }
 
+/* A number of which the caller looks at the range: what is far out of it is -1. */
+static int number_of(PyObject *object, long *number)
+{
+	int overflow;
+
+	*number = PyLong_AsLongAndOverflow(object, &overflow);
+	return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
 static int handle_of(PyObject *peer, uint32_t *handle)
 {
 	PyObject *number = PyObject_GetAttr(peer, handle_name);
@@ -141,26 +150,23 @@ static PyObject *ask(PyObject *object, PyObject *const *args, Py_ssize_t count)
 	struct call *self = (struct call *)object;
 	double until = INFINITY;
 	long port, priority, later;
-	uint32_t peer = 0;
+	uint32_t peer;
 	int code;
 
 	if (count != 7) {
 		PyErr_SetString(PyExc_TypeError, "ask() takes 7 arguments");
 		return NULL;
 	}
-	port = PyLong_AsLong(args[2]);
+	if (number_of(args[2], &port) < 0 || number_of(args[5], &priority) < 0 ||
+	    handle_of(args[1], &peer) < 0)
+		return NULL;
 	if (args[4] != Py_None)
 		until = PyFloat_AsDouble(args[4]);
-	priority = PyLong_AsLong(args[5]);
 	later = PyObject_IsTrue(args[6]);
+	if (PyErr_Occurred())
+		return NULL;
 	if (self->inbox->ended)
 		return PyLong_FromLong(-EBADF);
-	if (PyErr_Occurred() || handle_of(args[1], &peer) < 0) {
-		if (!PyErr_ExceptionMatches(PyExc_OverflowError))
-			return NULL;
-		PyErr_Clear();
-		port = -1;
-	}
 	if (port <= 0 || port > UINT16_MAX || priority < 0 || priority > PRIORITY_MAX)
 		return PyLong_FromLong(-EINVAL);
 	set(&self->owner, args[0]);

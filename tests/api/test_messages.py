@@ -100,3 +100,19 @@ def test_nothing_is_left_of_what_has_ended(kind: str) -> None:
         run(kind, main(pair))
     del pair
     assert alive() == before
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("port", ["4000", None, 4000.5])
+def test_a_port_that_is_no_number_is_refused_also_by_a_closed_stack(
+    kind: str, port: object, pair: Pair
+) -> None:
+    peer = pair[1].peer(pair[0].address)
+
+    async def main() -> None:
+        async with aio.HomaSocket(pair[1]) as client:
+            pair[1].close()
+            with pytest.raises(TypeError):
+                await client.request((peer, port), b"x")  # type: ignore[arg-type]
+
+    run(kind, main())
