@@ -21,7 +21,7 @@ def complete(
 def settle(future: asyncio.Future[None]) -> None: ...
 
 class Waitable:
-    waiters: list[Callable[[], object]]
+    waiters: Final[list[Callable[[], object]]]
     _bell: Bell | None
 
 class Inbox:

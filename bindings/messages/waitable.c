@@ -75,7 +75,7 @@ int waitable_wake(struct waitable *waitable)
 }
 
 static PyMemberDef waitable_members[] = {
-	{ "waiters", T_OBJECT_EX, offsetof(struct waitable, waiters), 0,
+	{ "waiters", T_OBJECT_EX, offsetof(struct waitable, waiters), READONLY,
 	  "Called when it may have become ready." },
 	{ "_bell", T_OBJECT, offsetof(struct waitable, bell), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },

@@ -116,3 +116,14 @@ def test_a_port_that_is_no_number_is_refused_also_by_a_closed_stack(
                 await client.request((peer, port), b"x")  # type: ignore[arg-type]
 
     run(kind, main())
+
+
+def test_who_waits_for_a_call_is_not_replaced(pair: Pair) -> None:
+    """The list is C's: what is none would end the batch in which the reply comes."""
+    with ndpstack.HomaSocket(pair[1]) as client:
+        call = client.start((pair[0].address, PORT), b"x")
+        with pytest.raises(AttributeError):
+            call.waiters = ()  # type: ignore[misc,assignment]
+        with pytest.raises(AttributeError):
+            del call.waiters
+        call.cancel()
