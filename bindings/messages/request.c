@@ -205,7 +205,7 @@ static void request_finalize(PyObject *object)
 	struct request *self = (struct request *)object;
 	PyObject *type, *value, *traceback;
 
-	if (self->done)
+	if (self->done || !self->service) /* There was no memory to make it. */
 		return;
 	self->done = true;
 	PyErr_Fetch(&type, &value, &traceback);

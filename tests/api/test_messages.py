@@ -127,3 +127,23 @@ def test_who_waits_for_a_call_is_not_replaced(pair: Pair) -> None:
         with pytest.raises(AttributeError):
             del call.waiters
         call.cancel()
+
+
+def test_a_request_without_memory_is_made_later(pair: Pair) -> None:
+    """Each of its allocations fails once, also that of a list when no old one is left."""
+    testcapi = pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
+    failed = 0
+    with ndpstack.HomaSocket(pair[0]) as server:
+        server.bind(PORT)
+        made, data = server.service.made, memoryview(b"x")
+        kept: list[list[list[object]]] = []
+        for place in range(10):
+            kept.append([[] for _ in range(100)])
+            testcapi.set_nomemory(place, place + 1)
+            try:
+                made(1, 1, data)
+            except MemoryError:
+                failed += 1
+            finally:
+                testcapi.remove_mem_hooks()
+    assert failed == 2
