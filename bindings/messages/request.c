@@ -253,12 +253,13 @@ static PyObject *answer(PyObject *object, PyObject *const *args, Py_ssize_t coun
 		PyErr_SetString(PyExc_TypeError, "answer() takes 2 arguments");
 		return NULL;
 	}
-	if (self->done || self->failed || self->service->closed || inbox->ended)
-		return PyLong_FromLong(-EBADF);
 	later = PyObject_IsTrue(args[1]);
 	if (later < 0 || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
 		return NULL;
-	if (view.len <= (Py_ssize_t)inbox->message_bytes_max)
+	/* Not before: the data may be of a type whose code runs there, and replies, too. */
+	if (self->done || self->failed || self->service->closed || inbox->ended)
+		code = -EBADF;
+	else if (view.len <= (Py_ssize_t)inbox->message_bytes_max)
 		code = hand_over(self, &view, later);
 	PyBuffer_Release(&view);
 	if (code >= 0 && forget(inbox->by_rpc, self->id) < 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,3 +148,23 @@ def test_a_request_without_memory_is_made_later(pair: Pair) -> None:
             finally:
                 testcapi.remove_mem_hooks()
     assert failed == 2
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs buffers written in Python (3.12)")
+def test_a_reply_whose_data_reply_is_one(pair: Pair) -> None:
+    """The core would refuse the second one, and with it the first."""
+
+    class Replying:
+        def __buffer__(self, _flags: int) -> memoryview:
+            if not rpc.replied:
+                rpc.reply(b"first")
+            return memoryview(b"second")
+
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        call = client.start((pair[0].address, PORT), b"x", timeout=20)
+        rpc = server.recv(timeout=20)
+        with pytest.raises(errors.Closed):
+            rpc.reply(Replying())
+        assert bytes(call.result()) == b"first"
+    assert pair[0].counters("homa")["rpcs_cancelled"] == 0
