@@ -55,6 +55,26 @@ TEST(do_request__refusals)
 	CHECK_EQ(hand_counters()->message_too_long, 1);
 }
 
+/* Its cookie has come back with the refusal, and is not the RPC's. */
+TEST(do_reply__refused)
+{
+	struct nd_event event;
+	uint64_t id;
+
+	hand_start_default();
+	id = hand_serve(2, 100, 10);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_REPLY,
+						  .app = 1,
+						  .id = id,
+						  .bytes = hand_config.message_bytes_max + 1,
+						  .cookie = 8 }),
+		 -EMSGSIZE);
+	CHECK_EQ(hand_cancel(1, id), 0);
+	event = hand_event();
+	CHECK_EQ(event.kind, ND_EVENT_FAILED);
+	CHECK_EQ(event.cookie, 0);
+}
+
 /* Ids are even, rise by two, and are unique for the host. */
 TEST(do_request__ids)
 {

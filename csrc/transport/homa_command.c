@@ -123,8 +123,8 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 
 	if (!rpc || rpc->state != ND_HOMA_SERVICE || rpc->events & EVENT_REQUEST)
 		return -ENOENT;
-	rpc->cookie = command->cookie;
 	if (homa->config.one_way) {
+		rpc->cookie = command->cookie;
 		nd_homa_rpc_close(homa, rpc, EVENT_SENT, 0, now);
 		return 0;
 	}
@@ -137,6 +137,7 @@ static int do_reply(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 		homa->counters.incast_limited++;
 	}
 	rpc->state = ND_HOMA_REPLYING;
+	rpc->cookie = command->cookie;
 	rpc->deadline = deadline_of(command);
 	rpc->priority = command->priority;
 	nd_homa_out_begin(homa, rpc, command->payload, command->bytes, unscheduled);
