@@ -217,6 +217,24 @@ TEST(do_cancel__by_cookie)
 	CHECK_EQ(hand_counters()->rpcs_cancelled, 1);
 }
 
+/* One whose response is only not released yet does not hide another of the same cookie. */
+TEST(do_cancel__by_cookie_passes_over_ended_requests)
+{
+	struct nd_command cancel = { .kind = ND_COMMAND_CANCEL, .app = 2, .cookie = 7 };
+	struct nd_homa_config config = hand_defaults();
+	uint64_t second;
+
+	hand_start(&config, true);
+	hand_request(2, 10);
+	hand_drain();
+	hand_data(2, 3, 0, 10, 10, 10);
+	CHECK_EQ(hand_event().kind, ND_EVENT_RESPONSE);
+	second = hand_request(2, 10);
+	CHECK_EQ(hand_submit(cancel), 0);
+	CHECK_EQ(hand_event().id, second);
+	CHECK_EQ(hand_submit(cancel), -ENOENT);
+}
+
 TEST(do_cancel__server)
 {
 	uint64_t id;

@@ -154,7 +154,8 @@ static struct nd_homa_rpc *find_request(const struct nd_homa *homa,
 		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, i);
 
 		if (homa->rpcs.next[i] == ND_POOL_USED && !nd_homa_is_server(rpc) &&
-		    rpc->app == command->app && rpc->cookie == command->cookie)
+		    rpc->state != ND_HOMA_CLOSED && rpc->app == command->app &&
+		    rpc->cookie == command->cookie)
 			return rpc;
 	}
 	return NULL;
