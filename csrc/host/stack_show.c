@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What an operator is shown of a core: connections and RPCs, peers,
- * applications.
+ * applications, counters, ports.
  *
  * Each call copies a bounded number of rows between two rounds of the core, so
  * that looking at a hundred thousand delays nobody's packets.
@@ -134,4 +134,108 @@ int nd_stack_apps(struct nd_stack *stack, uint64_t *cursor, struct nd_stack_app 
 		  uint32_t limit)
 {
 	return show(stack, show_apps, cursor, out, limit);
+}
+
+struct counters_call {
+	enum nd_stack_group group;
+	uint32_t index;
+	const struct nd_counters_table *table;
+	uint64_t *values;
+	uint32_t limit;
+	int code;
+};
+
+/* Finds the group; NULL when there is none. */
+static const uint64_t *find_counters(struct nd_core *core, struct counters_call *call)
+{
+	uint8_t protocol = call->group == ND_STACK_GROUP_NDP ? ND_PROTO_NDP : ND_PROTO_HOMA;
+
+	switch (call->group) {
+	case ND_STACK_GROUP_CORE:
+		call->table = &nd_core_counters_table;
+		core->counters.peers_evicted = core->peers.evicted;
+		return (const uint64_t *)&core->counters;
+	case ND_STACK_GROUP_WIRE:
+		call->table = &nd_wire_counters_table;
+		return (const uint64_t *)&core->wire;
+	case ND_STACK_GROUP_PORT:
+		call->table = &nd_port_counters_table;
+		if (call->index >= core->config.port_count || !core->ports[call->index].port)
+			return NULL;
+		return (const uint64_t *)nd_port_counters(core->ports[call->index].port);
+	case ND_STACK_GROUP_NDP:
+	case ND_STACK_GROUP_HOMA:
+		for (uint32_t i = 0; i < core->engine_count; i++) {
+			if (core->engines[i].ops->protocol != protocol)
+				continue;
+			call->table = core->engines[i].ops->counters_table;
+			return core->engines[i].ops->counters(core->engines[i].endpoint);
+		}
+	}
+	return NULL;
+}
+
+static void copy_counters(struct nd_core *core, void *argument)
+{
+	struct counters_call *call = argument;
+	const uint64_t *values = find_counters(core, call);
+
+	call->code = values ? (int)call->table->count : -ENOENT;
+	if (values)
+		memcpy(call->values, values,
+		       nd_min_u32(call->limit, call->table->count) * sizeof(*values));
+}
+
+int nd_stack_counters(struct nd_stack *stack, enum nd_stack_group group, uint32_t index,
+		      const struct nd_counters_table **table, uint64_t *values, uint32_t limit)
+{
+	struct counters_call call = {
+		.group = group,
+		.index = index,
+		.values = values,
+		.limit = limit,
+	};
+	struct nd_core *core = nd_stack_core(stack);
+	int code = core ? nd_core_call(core, copy_counters, &call) : -ENOTSUP;
+
+	if (code < 0)
+		return code;
+	*table = call.table;
+	return call.code;
+}
+
+struct state_call {
+	uint32_t index;
+	enum nd_port_state state;
+	char *mode;
+	struct nd_error *error;
+};
+
+static void copy_state(struct nd_core *core, void *argument)
+{
+	struct state_call *call = argument;
+	const struct nd_core_port *port = &core->ports[call->index];
+
+	call->state = port->port ? port->state : ND_PORT_GONE;
+	snprintf(call->mode, 64, "%s", port->port ? port->port->mode : "closed");
+	if (call->state != ND_PORT_UP)
+		*call->error = port->why;
+	else
+		nd_error_set(call->error, 0, "%s", port->port->note);
+}
+
+int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_state *state,
+			char mode[64], struct nd_error *error)
+{
+	struct state_call call = { .index = index, .mode = mode, .error = error };
+	struct nd_core *core = nd_stack_core(stack);
+	int code;
+
+	if (core && index >= core->config.port_count)
+		return -EINVAL;
+	code = core ? nd_core_call(core, copy_state, &call) : -ENOTSUP;
+	if (code < 0)
+		return code;
+	*state = call.state;
+	return 0;
 }
