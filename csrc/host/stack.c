@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define ATTACH_TIMEOUT_MS 2000
+#define LOOKS_PER_CHECK 1024u /* of who polls for events: a system call for so many */
 #define TEXT(value) TEXT_OF(value)
 #define TEXT_OF(value) #value
 
@@ -22,7 +23,8 @@ struct nd_stack {
 	int epoll;            /* readable for events, and when the core is gone */
 	bool armed;
 	bool watching; /* epoll is readable also for what the core in this process waits for */
-	bool gone;
+	bool gone;            /* atomic: both sides of the handle find out */
+	uint32_t looks;       /* for events, in vain and unarmed */
 	struct nd_spin spin; /* for events, before blocking */
 	struct nd_channel channel;
 };
@@ -230,10 +232,26 @@ int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer)
 	return nd_arena_put(&stack->channel.arena, buffer);
 }
 
+static bool is_gone(const struct nd_stack *stack)
+{
+	return __atomic_load_n(&stack->gone, __ATOMIC_RELAXED);
+}
+
+/* Asks the system, too. */
+static bool has_gone(struct nd_stack *stack)
+{
+	if (nd_fds_hung_up(stack->connection))
+		__atomic_store_n(&stack->gone, true, __ATOMIC_RELAXED);
+	return is_gone(stack);
+}
+
 int nd_stack_submit_later(struct nd_stack *stack, uint8_t protocol,
 			  const struct nd_command *command)
 {
-	return stack->gone ? -EPIPE : nd_channel_submit(&stack->channel, protocol, command);
+	int code = is_gone(stack) ? -EPIPE
+				  : nd_channel_submit(&stack->channel, protocol, command);
+
+	return ND_UNLIKELY(code == -EAGAIN) && has_gone(stack) ? -EPIPE : code;
 }
 
 void nd_stack_flush(struct nd_stack *stack)
@@ -258,16 +276,16 @@ int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_co
 int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit)
 {
 	uint32_t count = nd_channel_events(&stack->channel, out, limit);
+	bool armed = stack->armed;
 
-	if (ND_LIKELY(count || !stack->armed)) {
-		stack->armed = false;
-		return (int)nd_min_u32(count, INT32_MAX);
-	}
-	/* Woken for nothing: that is what the end of the core looks like. */
 	stack->armed = false;
+	if (ND_LIKELY(count))
+		return (int)nd_min_u32(count, INT32_MAX);
+	/* Woken for nothing: that is what the end of the core looks like. Who polls is not woken. */
+	if (ND_LIKELY(!armed && ++stack->looks % LOOKS_PER_CHECK))
+		return 0;
 	nd_channel_hush_app(&stack->channel);
-	stack->gone |= nd_fds_hung_up(stack->connection);
-	return stack->gone ? -EPIPE : 0;
+	return has_gone(stack) ? -EPIPE : 0;
 }
 
 /* True for one whose core runs in the application's own thread. */
@@ -371,10 +389,8 @@ static int wait_blocking(struct nd_stack *stack, nd_ns end)
 	ready = ppoll(&entry, 1, end == ND_NEVER ? NULL : &left, NULL);
 	if (ready < 0)
 		return -errno;
-	if (ready && nd_fds_hung_up(stack->connection)) {
-		stack->gone = true;
+	if (ready && has_gone(stack))
 		return nd_ring_filled(&stack->channel.completions, 1) ? 1 : -EPIPE;
-	}
 	return ready;
 }
 

@@ -202,6 +202,51 @@ TEST(nd_core_answer_service__tells_strangers_why)
 	nd_stack_close(host);
 }
 
+/* ---- the end ---- */
+
+/* A handle whose core is gone, which it has not been told. */
+static struct nd_stack *outlive(const char *case_name)
+{
+	char service[64];
+	struct nd_stack *host = open_service(case_name, "", service), *app;
+
+	app = nd_stack_attach(service, &error);
+	CHECK(app);
+	nd_stack_close(host);
+	return app;
+}
+
+/* Who polls and is never woken learns it, too. */
+TEST(nd_stack_events__end_without_waiting)
+{
+	struct nd_stack *app = outlive("polls");
+	nd_ns end = clock_now() + PATIENCE;
+	struct nd_event event;
+	int code;
+
+	while ((code = nd_stack_events(app, &event, 1)) == 0)
+		CHECK(clock_now() < end);
+	CHECK_EQ(code, -EPIPE);
+	nd_stack_close(app);
+}
+
+/* A full ring that nobody is going to empty is not to be tried again. */
+TEST(nd_stack_submit__ends_with_the_core)
+{
+	struct nd_command command = { .kind = ND_COMMAND_LISTEN, .port = SERVICE };
+	struct nd_stack *app = outlive("submits");
+	struct nd_event event;
+	int code;
+
+	while ((code = nd_stack_submit(app, ND_PROTO_NDP, &command)) == 0)
+		;
+	CHECK_EQ(code, -EPIPE);
+	CHECK_EQ(nd_stack_submit(app, ND_PROTO_NDP, &command), -EPIPE);
+	CHECK_EQ(nd_stack_arm(app), true);
+	CHECK_EQ(nd_stack_events(app, &event, 1), -EPIPE);
+	nd_stack_close(app);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
