@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define ATTACH_TIMEOUT_MS 2000
+#define ATTACH_WITHIN (2 * ND_SEC)
 #define LOOKS_PER_CHECK 1024u /* of who polls for events: a system call for so many */
 #define TEXT(value) TEXT_OF(value)
 #define TEXT_OF(value) #value
@@ -31,16 +31,32 @@ struct nd_stack {
 
 /* ---- opening ---- */
 
+/* Signals do not end it. */
+static int await_answer(int connection)
+{
+	struct pollfd entry = { .fd = connection, .events = POLLIN };
+	nd_ns end = nd_core_now() + ATTACH_WITHIN;
+	int ready;
+
+	do {
+		nd_ns now = nd_core_now();
+
+		ready = poll(&entry, 1, now < end ? (int)((end - now) / ND_MSEC) : 0);
+	} while (ready < 0 && errno == EINTR);
+	if (ready < 0)
+		return -errno;
+	return ready ? 0 : -ETIMEDOUT;
+}
+
 /* Takes the channel that the core hands over on the connection. */
 static int receive_channel(struct nd_stack *stack)
 {
-	struct pollfd entry = { .fd = stack->connection, .events = POLLIN };
 	struct nd_channel_layout layout;
 	int fds[ND_CHANNEL_FDS];
-	int code;
+	int code = await_answer(stack->connection);
 
-	if (poll(&entry, 1, ATTACH_TIMEOUT_MS) <= 0)
-		return -ETIMEDOUT;
+	if (code < 0)
+		return code;
 	code = nd_fds_receive(stack->connection, &layout, sizeof(layout), fds, ND_CHANNEL_FDS);
 	return code < 0 ? code : nd_channel_map(&stack->channel, &layout, fds);
 }

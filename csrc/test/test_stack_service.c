@@ -4,8 +4,11 @@
 #include "port/fds.h"
 #include "test/memory_pair.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #define CHECK_EVERY (100 * ND_MSEC) /* of the core */
@@ -245,6 +248,69 @@ TEST(nd_stack_submit__ends_with_the_core)
 	CHECK_EQ(nd_stack_arm(app), true);
 	CHECK_EQ(nd_stack_events(app, &event, 1), -EPIPE);
 	nd_stack_close(app);
+}
+
+/* ---- signals ---- */
+
+#define SIGNALS 5
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals++;
+}
+
+static void *attach_among_signals(void *argument)
+{
+	sigset_t alarms;
+
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL), 0);
+	return nd_stack_attach(argument, &error);
+}
+
+/* Comes back with the attached handle, or NULL, when signals have come while nobody answered. */
+static struct nd_stack *attach_interrupted(struct nd_stack *host, char *service)
+{
+	struct itimerval often = { .it_interval = { .tv_usec = 2000 }, .it_value = { .tv_usec = 2000 } };
+	struct itimerval never = { 0 };
+	nd_ns end = clock_now() + ND_SEC; /* less than an application waits */
+	sigset_t alarms;
+	pthread_t thread;
+	void *app = NULL;
+
+	signal(SIGALRM, count_signal);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &alarms, NULL), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, attach_among_signals, service), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	while (signals < SIGNALS && clock_now() < end)
+		usleep(1000);
+	setitimer(ITIMER_REAL, &never, NULL);
+	while (pthread_tryjoin_np(thread, &app) == EBUSY)
+		nd_stack_poll(host);
+	return app;
+}
+
+/* Signals that come while the core does not answer yet are no answer. */
+TEST(nd_stack_attach__is_interrupted)
+{
+	struct nd_stack_config config = config_of("test-stack-signals", 0, false);
+	struct nd_stack *host, *app;
+	char service[64];
+
+	snprintf(service, sizeof(service), "test-service-%d-signals", getpid());
+	config.service = service;
+	config.profile = ND_STACK_POLLED; /* answers when it is polled */
+	host = open_stack(&config);
+	app = attach_interrupted(host, service);
+	CHECK(app);
+	nd_stack_close(app);
+	nd_stack_close(host);
 }
 
 int main(int argc, char **argv)
