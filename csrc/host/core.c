@@ -5,6 +5,7 @@
 #include "port/fds.h"
 #include "transport/homa.h"
 #include "transport/ndp.h"
+#include "wire/ip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #define RING_MAX (1u << 20)
 #define EVENTS_MIN 2u /* one in two may be a message */
 #define REGION_MAX (1u << 31)
+#define VLAN_MAX 4094u /* 4095 is reserved */
 #define LINGER_TRY_EVERY 16u /* waits of an event loop: it pays when the other end is awake, too */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
@@ -141,19 +143,42 @@ static int check_channel(const struct nd_stack_channel_config *config, struct nd
 	return 0;
 }
 
-static int check_config(const struct nd_stack_config *config, struct nd_error *error)
+static int check_addresses(const struct nd_stack_config *config, struct nd_error *error)
 {
 	static const uint8_t none[16];
+	bool has_v4 = memcmp(config->address_v4, none, sizeof(none)) != 0;
+	bool has_v6 = memcmp(config->address_v6, none, sizeof(none)) != 0;
+
+	if (!has_v4 && !has_v6)
+		return nd_error_set(error, -EINVAL, "stack: it has no address; give IPv4, IPv6 or "
+						    "both");
+	if (has_v4 && !nd_ip_is_v4(config->address_v4))
+		return nd_error_set(error, -EINVAL, "stack: address_v4 is no IPv4 address in 16 "
+						    "bytes; give ::ffff:a.b.c.d");
+	if (has_v6 && nd_ip_is_v4(config->address_v6))
+		return nd_error_set(error, -EINVAL,
+				    "stack: address_v6 is an IPv4 address; give it as address_v4");
+	return 0;
+}
+
+static int check_config(const struct nd_stack_config *config, struct nd_error *error)
+{
 	int code = check_ports(config, error);
 	const char *why;
 
 	if (code == 0)
 		code = check_channel(&config->channel, error);
+	if (code == 0)
+		code = check_addresses(config, error);
 	if (code < 0)
 		return code;
-	if (memcmp(config->address_v4, none, 16) == 0 && memcmp(config->address_v6, none, 16) == 0)
-		return nd_error_set(error, -EINVAL, "stack: it has no address; give IPv4, IPv6 or "
-						    "both");
+	if (config->vlan > VLAN_MAX)
+		return nd_error_set(error, -EINVAL, "stack: VLAN %u; give 1 to %u, or 0 for none",
+				    config->vlan, VLAN_MAX);
+	if ((uint32_t)config->profile > ND_STACK_POLLED)
+		return nd_error_set(error, -EINVAL,
+				    "stack: profile %u; give one of enum nd_stack_profile",
+				    (uint32_t)config->profile);
 	if (config->no_ndp && config->no_homa)
 		return nd_error_set(error, -EINVAL, "stack: no protocol is left in");
 	if (config->profile == ND_STACK_POLLED && config->cpu)

@@ -137,7 +137,7 @@ struct nd_stack_config {
 	uint32_t port_count;
 	uint8_t address_v4[16]; /* the host's own, mapped: ::ffff:a.b.c.d; zero: none */
 	uint8_t address_v6[16];
-	uint16_t vlan;          /* id of an 802.1Q tag on everything sent, 0: untagged */
+	uint16_t vlan;          /* id of an 802.1Q tag on everything sent, to 4094; 0: untagged */
 	const struct nd_frame_config *frame; /* ports, code points, checks; NULL: defaults */
 	uint64_t link_bps;      /* that engines are made for and the NIC scheduler keeps; 0: made for
 				 * what the kernel says of the first port, sent as it takes it */

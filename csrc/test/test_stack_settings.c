@@ -206,6 +206,53 @@ TEST(nd_stack_set__is_replayed)
 		CHECK(check_identical(recording_path("settings", end)).sent > 1000);
 }
 
+/* ---- what a stack is not opened with ---- */
+
+static void expect_refusal(const struct nd_stack_config *config, const char *why)
+{
+	error = (struct nd_error){ 0 };
+	CHECK(!nd_stack_open(config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, why));
+}
+
+/* A 32-bit address in the first bytes, or one family in the other's place, reaches nobody. */
+TEST(check_addresses__families)
+{
+	struct nd_stack_config config = config_of("x", 0, false);
+
+	memcpy(config.address_v6, addresses[0][0], 16);
+	expect_refusal(&config, "address_v6 is an IPv4 address");
+	config = config_of("x", 0, true);
+	memcpy(config.address_v4, (uint8_t[]){ 10, 7, 0, 1 }, 4);
+	expect_refusal(&config, "::ffff:a.b.c.d");
+}
+
+/* Its upper bits would be lost, and the packets be in another VLAN. */
+TEST(check_config__vlan)
+{
+	struct nd_stack_config config = config_of(name_of("vlan"), 0, false);
+	struct nd_stack *stack;
+
+	config.vlan = 4097;
+	expect_refusal(&config, "VLAN 4097; give 1 to 4094");
+	config.vlan = UINT16_MAX;
+	expect_refusal(&config, "VLAN 65535");
+	config.vlan = 4095; /* reserved */
+	expect_refusal(&config, "VLAN 4095");
+	config.vlan = 4094;
+	stack = open_stack(&config);
+	nd_stack_close(stack);
+}
+
+TEST(check_config__profile)
+{
+	struct nd_stack_config config = config_of("x", 0, false);
+
+	config.profile = (enum nd_stack_profile)(ND_STACK_POLLED + 1);
+	expect_refusal(&config, "profile 4");
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);
