@@ -508,8 +508,11 @@ int nd_stack_lose_peer(struct nd_stack *stack, const uint8_t address[16],
 		       enum nd_stack_unreachable reason)
 {
 	struct peer_call call = { .address = address, .reason = (uint8_t)reason };
-	int code = call_core(stack, lose_peer, &call);
+	int code;
 
+	if (stack->core && (uint32_t)reason > ND_UNREACHABLE_SELF) /* the last one */
+		return -EINVAL;
+	code = call_core(stack, lose_peer, &call);
 	return code < 0 ? code : call.code;
 }
 

@@ -158,6 +158,10 @@ TEST(nd_stack_lose_peer__says_why)
 	expect_asked(&pair);
 	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_UNKNOWN),
 		 -EINVAL);
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_SELF + 1), -EINVAL);
+	/* Not the reason that its lower bits are. */
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], 256 + ND_UNREACHABLE_NO_ROUTE),
+		 -EINVAL);
 	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][0], ND_UNREACHABLE_NO_NEIGHBOUR),
 		 0);
 	event = expect(pair.client, ND_EVENT_FAILED);
