@@ -159,8 +159,10 @@ static const uint64_t *find_counters(struct nd_core *core, struct counters_call 
 		call->table = &nd_wire_counters_table;
 		return (const uint64_t *)&core->wire;
 	case ND_STACK_GROUP_PORT:
+		if (call->index >= core->config.port_count)
+			return NULL;
 		call->table = &nd_port_counters_table;
-		if (call->index >= core->config.port_count || !core->ports[call->index].port)
+		if (!core->ports[call->index].port)
 			return NULL;
 		return (const uint64_t *)nd_port_counters(core->ports[call->index].port);
 	case ND_STACK_GROUP_NDP:
@@ -181,7 +183,7 @@ static void copy_counters(struct nd_core *core, void *argument)
 	const uint64_t *values = find_counters(core, call);
 
 	call->code = values ? (int)call->table->count : -ENOENT;
-	if (values)
+	if (values && call->limit) /* else there may be nowhere to copy to */
 		memcpy(call->values, values,
 		       nd_min_u32(call->limit, call->table->count) * sizeof(*values));
 }

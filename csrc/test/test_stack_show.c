@@ -96,4 +96,20 @@ TEST(nd_stack_peers__show_ways_and_apps_what_they_hold)
 	close_pair(&pair);
 }
 
+/* How many there are may be asked for alone; of a port that is not there, there is no table. */
+TEST(nd_stack_counters__none)
+{
+	struct pair pair = open_pair("show-counters", false);
+	const struct nd_counters_table *table;
+
+	CHECK_EQ(nd_stack_counters(pair.client, ND_STACK_GROUP_PORT, 0, &table, NULL, 0),
+		 (int)nd_port_counters_table.count);
+	CHECK(table == &nd_port_counters_table);
+	CHECK_EQ(nd_stack_counters(pair.client, ND_STACK_GROUP_PORT, 1, &table, NULL, 0), -ENOENT);
+	CHECK(!table);
+	CHECK_EQ(nd_stack_counters(pair.client, (enum nd_stack_group)9, 0, &table, NULL, 0), -ENOENT);
+	CHECK(!table);
+	close_pair(&pair);
+}
+
 int main(int argc, char **argv) { return nd_test_main(argc, argv); }
