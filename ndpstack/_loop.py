@@ -76,7 +76,9 @@ class LoopDriver:
         self._stop_watching()
         if self in self._dispatcher.loops:
             self._dispatcher.remove_loop(self)
-        _drivers[self.loop].pop(self._dispatcher, None)
+        of_loop = _drivers.get(self.loop)
+        if of_loop is not None:  # A destructor may run where the loop is gone, too.
+            of_loop.pop(self._dispatcher, None)
 
     def _stop_watching(self) -> None:
         if self._descriptor >= 0:

@@ -264,6 +264,26 @@ def test_exit_without_closing_anything() -> None:
     assert done.returncode == 0, done.stderr
 
 
+UNCLOSED = """
+import asyncio, ndpstack
+from ndpstack import aio
+pair = ndpstack.memory_pair()
+a, b = pair.__enter__()
+async def open_one():
+    return aio.HomaSocket(b)
+loop = asyncio.new_event_loop()
+socket = loop.run_until_complete(open_one())
+socket.itself = socket
+"""
+
+
+def test_exit_without_closing_a_loop_s_socket() -> None:
+    """Its destructor finds the loop going with it, and still says what was not closed."""
+    done = run(UNCLOSED)
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
+
+
 IMPORTED = "import sys, ndpstack; print(*sorted(m for m in sys.modules if '.' not in m))"
 
 
