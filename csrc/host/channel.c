@@ -177,20 +177,19 @@ int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
 {
 	struct nd_submission *slot;
 	const uint8_t *payload = command->payload;
+	uint32_t bytes = nd_channel_payload_bytes(command);
 	uint32_t room = nd_ring_room(&channel->submissions, 1);
 
 	if (room == ND_RING_CORRUPT)
 		return -EPIPE;
 	if (!room)
 		return -EAGAIN;
-	if (command->bytes && (payload < channel->send ||
-			       command->bytes > channel->layout.send_bytes ||
-			       (size_t)(payload - channel->send) >
-				       channel->layout.send_bytes - command->bytes))
+	if (bytes && (payload < channel->send || bytes > channel->layout.send_bytes ||
+		      (size_t)(payload - channel->send) > channel->layout.send_bytes - bytes))
 		return -EINVAL;
 	slot = &channel->commands[nd_ring_slot(&channel->submissions, 0)];
 	slot->command = *command;
-	slot->command.payload = command->bytes ? offset_of(payload, channel->send) : NULL;
+	slot->command.payload = bytes ? offset_of(payload, channel->send) : NULL;
 	slot->protocol = protocol;
 	nd_ring_publish(&channel->submissions, 1);
 	return 0;
@@ -245,7 +244,7 @@ bool nd_channel_arm_app(struct nd_channel *channel)
 int nd_channel_take(struct nd_channel *channel, struct nd_submission *out)
 {
 	struct nd_command *command = &out->command;
-	uint32_t filled;
+	uint32_t filled, bytes;
 	uintptr_t offset;
 
 	if (channel->armed)
@@ -262,12 +261,12 @@ int nd_channel_take(struct nd_channel *channel, struct nd_submission *out)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	nd_ring_retire(&channel->submissions, 1);
 	offset = offset_from(command->payload);
-	if (!command->bytes) {
+	bytes = nd_channel_payload_bytes(command);
+	if (!bytes) {
 		command->payload = NULL;
 		return 1;
 	}
-	if (command->bytes > channel->layout.send_bytes ||
-	    offset > channel->layout.send_bytes - command->bytes)
+	if (bytes > channel->layout.send_bytes || offset > channel->layout.send_bytes - bytes)
 		return -EINVAL;
 	command->payload = channel->send + offset;
 	return 1;

@@ -32,6 +32,12 @@ struct nd_submission {
 
 _Static_assert(sizeof(struct nd_submission) == 64, "a command is a cache line");
 
+/* What a command brings of payload: the bytes of a WINDOW are its value. */
+static inline uint32_t nd_channel_payload_bytes(const struct nd_command *command)
+{
+	return command->kind == ND_COMMAND_WINDOW ? 0 : command->bytes;
+}
+
 struct nd_channel_layout {
 	uint32_t commands;      /* powers of two */
 	uint32_t events;

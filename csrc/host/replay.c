@@ -233,7 +233,7 @@ static int command(struct nd_replay *replay, const struct nd_record *record, con
 	uintptr_t offset;
 
 	memcpy(&submission, body, sizeof(submission));
-	bytes = submission.command.bytes;
+	bytes = nd_channel_payload_bytes(&submission.command);
 	if (record->bytes != sizeof(submission) + (uint64_t)bytes)
 		return damaged(replay, "a command without its payload");
 	offset = (uintptr_t)submission.command.payload - 1;

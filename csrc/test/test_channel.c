@@ -106,6 +106,23 @@ TEST(nd_channel_submit__payload_outside)
 	close_both();
 }
 
+/* What its bytes say is no length of anything. */
+TEST(nd_channel_submit__window)
+{
+	struct nd_command command = { .kind = ND_COMMAND_WINDOW, .bytes = 100000 };
+
+	open_both();
+	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
+	command.payload = app.receive;
+	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		CHECK_EQ(nd_channel_take(&core, &got), 1);
+		CHECK_EQ(got.command.bytes, 100000);
+		CHECK(!got.command.payload);
+	}
+	close_both();
+}
+
 /* What a hostile one writes by hand: every offset and length is checked, in the copy. */
 TEST(nd_channel_take__hostile_payload)
 {

@@ -54,6 +54,8 @@ TEST(nd_replay__sends_the_same_homa_packets)
 {
 	struct pair pair = open_recorded_pair("homa");
 
+	submit(pair.client, ND_PROTO_HOMA,
+	       (struct nd_command){ .kind = ND_COMMAND_WINDOW, .peer = pair.peer, .bytes = 3000 });
 	check_sizes(&pair);
 	close_pair(&pair);
 	check_both("homa", 800);
