@@ -62,7 +62,7 @@ enum nd_ndp_close_reason {
 
 /* What is side by side on the wire is so here, for the codec to move it together. */
 struct nd_ndp_header {
-	union {
+	__extension__ union { /* C++ has no structs without a name */
 		uint32_t pull; /* PULL (ACK, NACK with FLAG_PULL): packets released so far */
 		struct {       /* DATA: pull's lower and upper half */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

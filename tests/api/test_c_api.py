@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-STRICT = ["-std=c11", "-pedantic", *WARNINGS]
+WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+STRICT = ["-std=c11", *WARNINGS]
 EXAMPLES = sorted((ROOT / "examples").glob("*.c"))
 IN_TREE = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
 
