@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
+from ndpstack._single import Single
 from ndpstack._waitable import Bell, Waitable
 from ndpstack.errors import MessageTooLong, NdpError, WouldBlock, make_error
 
@@ -111,7 +112,7 @@ def deadline_ns(until: float | None) -> int:
     return NEVER if until is None else int(until * 1e9) or 1
 
 
-class Socket:
+class Socket(Single):
     """Base of NdpSocket and HomaSocket."""
 
     def __init__(self, stack: Stack) -> None:

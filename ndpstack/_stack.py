@@ -16,6 +16,7 @@ from ndpstack._address import PORT_MAX, Peer, pack, unpack
 from ndpstack._ask import ask_core
 from ndpstack._dispatch import Dispatcher
 from ndpstack._reason import reason_of
+from ndpstack._single import Single
 from ndpstack._socket import until_of
 from ndpstack.errors import NdpError, make_error
 
@@ -237,7 +238,7 @@ def _with_address(config: StackConfig) -> StackConfig:
     return replace(config, address=found[0])
 
 
-class Stack:
+class Stack(Single):
     """A handle on a core: what sockets are made on.
 
     A stack may be used by any number of threads and event loops. It must not be used after a

@@ -17,6 +17,7 @@ from ndpstack._address import Peer, pack
 from ndpstack._ask import Question
 from ndpstack._dispatch import ROOM_RETRY_S, patience_s
 from ndpstack._loop import driver_of
+from ndpstack._single import Single
 from ndpstack._socket import until_of
 from ndpstack.errors import Closed
 
@@ -35,7 +36,7 @@ lib = _core.lib
 T = TypeVar("T")
 
 
-class _AsyncSocket:
+class _AsyncSocket(Single):
     """What both kinds of sockets have in common."""
 
     def __init__(self, socket: Socket) -> None:

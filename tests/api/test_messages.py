@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
+import pickle
 import sys
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,32 @@ def test_what_a_socket_makes_is_not_made_otherwise(make: Callable[[], object]) -
     """One without a stack behind it would crash its first user."""
     with pytest.raises(TypeError):
         make()
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_nothing_is_copied_that_a_copy_would_end(kind: str, pair: Pair) -> None:
+    """Nor sent to another process, where it would be of no use."""
+
+    def check(*originals: object) -> None:
+        for each in originals:
+            for dump in (copy.copy, copy.deepcopy, pickle.dumps, lambda it: pickle.dumps(it, 0)):
+                with pytest.raises(TypeError, match=r"pickle|sockets make"):
+                    dump(each)
+
+    async def main() -> None:
+        async with aio.HomaSocket(pair[1]) as homa, aio.NdpSocket(pair[1]) as ndp:
+            check(homa, ndp)
+
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        call = client.start((pair[0].address, PORT), bytes(5_000), timeout=20)
+        rpc = server.recv(timeout=20)
+        with ndpstack.NdpSocket(pair[0]) as ndp:
+            check(pair[0], server, client, ndp, call, rpc, rpc.data)
+        gc.collect()
+        rpc.reply(b"x")
+        assert bytes(call.result()) == b"x"
+    run(kind, main())
 
 
 @pytest.mark.parametrize("priority", [-1, 8, HUGE])
