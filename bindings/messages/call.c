@@ -223,7 +223,7 @@ static PyMemberDef call_members[] = {
 	  "What the core's events about it carry; 0: nothing was sent." },
 	{ "buffer", T_INT, offsetof(struct call, buffer), 0,
 	  "Which one of the core's it was sent from; that and the key name it." },
-	{ "owner", T_OBJECT_EX, offsetof(struct call, owner), 0, "Names its socket." },
+	{ "owner", T_OBJECT, offsetof(struct call, owner), 0, "Names its socket." },
 	{ "peer", T_OBJECT_EX, offsetof(struct call, peer), 0, "Who is asked." },
 	{ "port", T_OBJECT_EX, offsetof(struct call, port), 0, "Where." },
 	{ "until", T_OBJECT_EX, offsetof(struct call, until), 0, "When to give up, or None." },

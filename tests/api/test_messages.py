@@ -158,6 +158,16 @@ def test_who_waits_for_a_call_is_not_replaced(pair: Pair) -> None:
         call.cancel()
 
 
+def test_a_call_that_was_tampered_with_keeps_no_socket_open(pair: Pair) -> None:
+    with ndpstack.HomaSocket(pair[1]) as client:
+        tampered, other = (client.start((pair[0].address, PORT), b"x") for _ in range(2))
+        del tampered.owner
+        client.close()
+        with pytest.raises(errors.Closed):
+            other.result()
+    tampered.cancel()
+
+
 def test_a_request_without_memory_is_made_later(pair: Pair) -> None:
     """Each of its allocations fails once, also that of a list when no old one is left."""
     testcapi = pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
