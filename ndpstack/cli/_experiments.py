@@ -7,6 +7,7 @@ import multiprocessing
 import sys
 import time
 from concurrent.futures import BrokenExecutor, as_completed
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
@@ -18,6 +19,7 @@ from ndpstack.reproduce._report import as_dict, draw, markdown, table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ndpstack.reproduce import Experiment
@@ -57,35 +59,57 @@ def _run_all(
     done: dict[str, Done] = {}
     with Pool(min(jobs, len(chosen)), multiprocessing.get_context("fork")) as pool:
         futures = {pool.submit(_run, item.id, effort): item for item in chosen}
-        for future in as_completed(futures):
-            item = futures[future]
-            try:
-                done[item.id] = future.result()
-            except BrokenExecutor:
-                raise UserError(WORKER_DIED) from None
-            outcome, seconds = done[item.id]
-            if folder:
-                _write(folder, item, done[item.id])
-            word = outcome.error or ("ok" if outcome.passed else "MISS")
-            print(
-                f"[{len(done)}/{len(chosen)}] {item.id} {item.title}: {word}, {seconds:.0f} CPU s",
-                file=sys.stderr,
-            )
+        try:
+            for future in as_completed(futures):
+                item = futures[future]
+                try:
+                    done[item.id] = future.result()
+                except BrokenExecutor:
+                    raise UserError(WORKER_DIED) from None
+                if folder:
+                    _write(folder, item, done[item.id])
+                _tell(item, done[item.id], f"{len(done)}/{len(chosen)}")
+        finally:
+            for future in futures:
+                future.cancel()
     return done
+
+
+def _tell(experiment: Experiment, done: Done, place: str) -> None:
+    outcome, seconds = done
+    word = outcome.error or ("ok" if outcome.passed else "MISS")
+    print(
+        f"[{place}] {experiment.id} {experiment.title}: {word}, {seconds:.0f} CPU s",
+        file=sys.stderr,
+    )
 
 
 def _write(folder: Path, experiment: Experiment, done: Done) -> None:
     """Figures and table of an experiment that has ended, so that a long run can be cut short."""
     outcome, seconds = done
-    for number, figure in enumerate(outcome.figures):
-        draw(figure, folder / f"{experiment.id}-{number}.svg")
-    (folder / f"{experiment.id}.md").write_text(markdown(experiment, outcome, seconds))
+    with _writing(folder):
+        for number, figure in enumerate(outcome.figures):
+            draw(figure, folder / f"{experiment.id}-{number}.svg")
+        (folder / f"{experiment.id}.md").write_text(markdown(experiment, outcome, seconds))
 
 
 def _join(folder: Path, chosen: list[Experiment]) -> None:
     """The tables of all of them, as on the page of the documentation."""
-    pages = [(folder / f"{experiment.id}.md").read_text() for experiment in chosen]
-    (folder / "reproduction.md").write_text("\n".join(pages))
+    with _writing(folder):
+        pages = [(folder / f"{experiment.id}.md").read_text() for experiment in chosen]
+        (folder / "reproduction.md").write_text("\n".join(pages))
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Names what cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or folder}: cannot be written: {error.strerror}; "
+            "what was written before is kept"
+        ) from None
 
 
 def _list() -> None:

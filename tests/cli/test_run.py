@@ -209,6 +209,13 @@ def test_the_output_folder_is_made_before_anything_runs(
     assert "cannot be made" in capsys.readouterr().err
 
 
+def test_an_output_folder_without_files_is_named_before_anything_runs(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", scenario, "--out", "/proc", "--kernel-tcp"]) == Exit.USAGE
+    assert "/proc: cannot write there" in capsys.readouterr().err
+
+
 def test_progress_counts_flows_or_time_whichever_is_further() -> None:
     progress = Progress(Picoseconds(5 * 10**9), Picoseconds(10**10), 100, 80, 10**6, 0.5)
     assert share_done(progress) == pytest.approx(0.5)

@@ -5,19 +5,27 @@ from __future__ import annotations
 import json
 import os
 import signal
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pytest
 
 from ndpstack._errors import UserError
-from ndpstack.cli import main
+from ndpstack.cli import _experiments, main
 from ndpstack.cli._exit import Exit
 from ndpstack.reproduce import EXPERIMENTS, Check, Effort, Outcome, find
 from ndpstack.reproduce._experiment import Experiment
 from ndpstack.reproduce._homa_runs import LOADS, UNLIMITED, Load, Slowdowns, balanced_cutoffs
 from ndpstack.reproduce._homa_slowdown import _deciles, _ranges
 from ndpstack.reproduce._published import HOMA_NAMES, SizeBin, columns, homa_slowdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @pytest.mark.parametrize(
@@ -211,6 +219,33 @@ def test_folder_that_cannot_be_made_is_told_before_anything_runs(
     (tmp_path / "file").touch()
     assert main(["reproduce", "E-H01", "--quick", "--out", str(tmp_path / "file")]) == Exit.USAGE
     assert "file: cannot be made" in capsys.readouterr().err
+
+
+class FirstOnly(Executor):
+    """Runs the first call at once, and never comes to the others."""
+
+    def __init__(self, *_: object) -> None:
+        self.futures: list[Future[object]] = []
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """One call."""
+        future: Future[T] = Future()
+        if not self.futures:
+            future.set_result(fn(*args, **kwargs))
+        self.futures.append(cast("Future[object]", future))
+        return future
+
+
+def test_file_that_cannot_be_written_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = FirstOnly()
+    monkeypatch.setattr(_experiments, "Pool", lambda *_: pool)
+    (tmp_path / "E-H16.md").mkdir()
+    words = ["reproduce", "E-H16", "E-H01", "--out", str(tmp_path)]
+    assert main(words) == Exit.USAGE
+    assert "E-H16.md: cannot be written: Is a directory" in capsys.readouterr().err
+    assert pool.futures[1].cancelled()
 
 
 def test_error_keeps_what_came_before(
