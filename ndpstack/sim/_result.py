@@ -120,7 +120,7 @@ class Result:
     slowdown_by_size: tuple[SizeBand, ...]
     """The same for each tenth of the flows by size."""
     flow_goodput: Goodput | None
-    """Of each flow while it lasted."""
+    """Of each flow while it lasted, its reply included once that is whole."""
     host_goodput: Goodput | None
     """Of each host that received something, over the whole run."""
     network: dict[str, int]
@@ -158,13 +158,14 @@ def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np
 
 
 def _flow_goodput(run: Run, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bits per second of each flow that has started."""
+    """Bits per second of each flow that has started; its reply counts once it is whole."""
     flows, rows = run.flows, run.rows
     started = rows["start_ps"] != lib.ND_FLOW_NEVER
     started &= rows["start_ps"] < run.now_ps
     lasted = np.where(np.isnan(times), run.now_ps - rows["start_ps"], times)[started]
     whole = ~np.isnan(times)[started]
-    arrived = np.where(whole, flows["bytes"][started], rows["payload_bytes"][started])
+    sizes = flows["bytes"] + np.where(flows["kind"] == lib.ND_FLOW_ECHO, flows["reply_bytes"], 0)
+    arrived = np.where(whole, sizes[started], rows["payload_bytes"][started])
     rates: NDArray[np.float64] = arrived.astype(np.float64) * 8e12 / lasted.astype(np.float64)
     return rates
 

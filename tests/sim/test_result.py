@@ -102,6 +102,15 @@ def is_spread(spread: Spread | None, values: list[float]) -> bool:
     return bool(astuple(spread) == pytest.approx(expected))
 
 
+def test_goodput_of_a_flow_with_a_reply_counts_both_ways() -> None:
+    text = SCENARIO.replace("permutation", "flow") + 'source = 1\ntarget = 0\nreply = "1MB"\n'
+    simulation = Simulation(parse_scenario(text))
+    simulation.run()
+    result = summarise(simulation)
+    assert result.fct_us is not None
+    assert is_goodput(result.flow_goodput, *[1_001_000 * 8e6 / result.fct_us.mean] * 3)
+
+
 def is_goodput(goodput: Goodput | None, mean: float, least: float, most: float) -> bool:
     assert goodput is not None
     return bool(astuple(goodput) == pytest.approx((mean, least, most)))
