@@ -150,10 +150,10 @@ def _print(
     if result.trace_hash is not None:
         about += f", trace {result.trace_hash:016x}"
     print(f"{file.scenario.title or file.name}  (seed {file.scenario.seed}, {about})")
-    ended = f"{result.finished:,} of {result.flows:,} flows ended"
+    ended = f"{result.finished:,} of {result.flows:,} flows ended by"
     if result.flows == 0:
-        ended = f"{result.background:,} flows without an end"
-    print(f"{ended} by {format_time(result.time_ps)}; {_speed(result, wall_s)}")
+        ended = f"{result.background:,} background flows ran until"
+    print(f"{ended} {format_time(result.time_ps)}; {_speed(result, wall_s)}")
     for name, text in result.conditions.items():
         print(f"  {name}: {text}")
     if run.status is Status.STUCK:

@@ -73,6 +73,14 @@ def test_unfinished_flows_are_listed_and_are_no_success(
     assert "0 of 8 flows ended by 3us" in out
 
 
+def test_background_flows_that_end_are_not_said_to_have_none(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--set", "traffic.0.background=true", "--set", "duration=1ms"]
+    assert main(["run", scenario, *words]) == Exit.OK
+    assert "8 background flows ran until 1ms" in capsys.readouterr().out
+
+
 def test_a_broken_invariant_is_something_found_wrong(
     scenario: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
