@@ -437,8 +437,8 @@ class Probes:
     """What is watched besides flows and counters. Watching never changes a run."""
 
     goodput: Time | None = None
-    """Bin of the goodput series; off when left out. The last of 1,000 has the rest of a run without
-    `duration`."""
+    """Bin of the goodput series; off when left out. The last of 1,000, or of 100,000 with a
+    `duration`, has the rest of a longer run."""
     goodput_of: Literal["hosts", "flows"] = "hosts"
     """A series for each host or for each flow."""
     queues: bool = False

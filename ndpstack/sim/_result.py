@@ -140,7 +140,7 @@ class Result:
     unfinished: tuple[Unfinished, ...]
     """Flows that did not end well."""
     conditions: dict[str, str]
-    """Under which the run was measured; empty for the simulator, where nothing varies."""
+    """Under which the run was measured; of the simulator, what its probes had no place for."""
 
 
 def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ndpstack.toml import Picoseconds
 
 Conditions = Mapping[str, str]
-"""Under which a run was measured, in words; empty for the simulator, where nothing varies."""
+"""Under which a run was measured, in words; of the simulator, what its probes had no place for."""
 
 
 class Run(Protocol):

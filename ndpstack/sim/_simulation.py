@@ -15,7 +15,7 @@ from ndpstack._reason import reason_of
 from ndpstack.scenario import Scenario, ScenarioFile
 from ndpstack.sim._arrays import record, view
 from ndpstack.sim._plan import Plan
-from ndpstack.toml import Picoseconds, parse_time
+from ndpstack.toml import Picoseconds, format_time, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,14 +218,20 @@ class Simulation:
 
     @property
     def conditions(self) -> Conditions:
-        """What limits the results: entries that the timeline had no place for."""
-        lost = self.timeline_lost
-        if not lost:
-            return {}
-        return {
-            "timeline": f"{lost:,} entries did not fit; raise probes.timeline, or watch one host "
-            "with probes.timeline-host"
-        }
+        """What limits the results: what the probes had no place for."""
+        found = {}
+        if lost := self.timeline_lost:
+            found["timeline"] = (
+                f"{lost:,} entries did not fit; raise probes.timeline, or watch one host with "
+                "probes.timeline-host"
+            )
+        bins, width = self.goodput.shape[1], self.scenario.probes.goodput or 0
+        if bins * width < self.now_ps and bins:
+            found["goodput"] = (
+                f"the last bin has all from {format_time((bins - 1) * width)} on; give wider bins, "
+                "or a duration, which allows for more of them"
+            )
+        return found
 
     @property
     def goodput(self) -> NDArray[np.uint64]:

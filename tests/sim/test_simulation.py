@@ -114,6 +114,16 @@ def test_slices_and_probes_do_not_change_a_run() -> None:
     assert watched.goodput.sum() == watched.rows["payload_bytes"].sum()
 
 
+def test_a_run_that_outlasts_its_goodput_bins_says_so() -> None:
+    short = Simulation(small("probes.goodput=1us"))
+    short.run(until="2ms")
+    assert short.now_ps < 1000 * 10**6
+    assert not short.conditions
+    long = Simulation(small("probes.goodput=10ns"))
+    long.run()
+    assert "the last bin has all from 9.99us on" in long.conditions["goodput"]
+
+
 @pytest.mark.parametrize("name", ["edge0", "h0", "edge", "edge -1", "edge 2", "", "spine 0"])
 def test_a_node_that_is_not_there_is_named(name: str) -> None:
     capture = f'probes.capture.between=["{name}", "host 0"]'
