@@ -51,6 +51,12 @@ def _trace(result: Result) -> str:
     return "" if result.trace_hash is None else f", trace {result.trace_hash:016x}"
 
 
+def _conditions(result: Result) -> str:
+    items = (f"{escape(name)}: {escape(text)}" for name, text in result.conditions.items())
+    lines = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
 def write_report(path: Path, file: ScenarioFile, run: Run, result: Result) -> Path:
     """Writes the report."""
     title = escape(file.scenario.title or file.name)
@@ -60,7 +66,7 @@ def write_report(path: Path, file: ScenarioFile, run: Run, result: Result) -> Pa
         f"<style>{STYLE}</style><h1>{title}</h1>"
         f"<p>ndpstack {__version__}, on {run.world}{_trace(result)}. "
         f"Repeat it with</p><pre>{escape(command_line(file, run))}</pre>"
-        f"<h2>Results</h2>{''.join(map(html_table, result_tables(result)))}"
+        f"<h2>Results</h2>{_conditions(result)}{''.join(map(html_table, result_tables(result)))}"
         f"<h2>Figures</h2>{_figures(run, result)}"
         f"<h2>Scenario</h2><pre>{escape(overrides + file.text)}</pre></html>\n"
     )
