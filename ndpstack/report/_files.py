@@ -106,14 +106,29 @@ def _tables(run: Run) -> dict[str, Columns]:
     return tables
 
 
+_NAMES = (
+    "report.html",
+    "timeline.json",
+    *(f"{table}.{end}" for table in ("flows", "ports", "goodput") for end in ("csv", "parquet")),
+)
+"""Files that not every run leaves."""
+
+
+def _clear(folder: Path) -> None:
+    """Takes away what an earlier run left, which would pass for this one's."""
+    for name in _NAMES:
+        (folder / name).unlink(missing_ok=True)
+
+
 def write_results(folder: Path, file: ScenarioFile, run: Run, result: Result) -> list[Path]:
-    """Everything that a run leaves behind.
+    """Everything that a run leaves behind, in place of what an earlier one left there.
 
     Returns:
         The files, report.html among them where matplotlib is installed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _clear(folder)
         results = folder / "results.json"
         results.write_text(dumps(document(file, run, result)) + "\n")
         written = [results]

@@ -21,7 +21,7 @@ STATES = ("waiting", "started", "received", "done", "failed")
 
 @dataclass(frozen=True)
 class Spread:
-    """A distribution in six numbers."""
+    """A distribution in six numbers; percentiles between two values are interpolated."""
 
     count: int
     mean: float

@@ -95,6 +95,19 @@ def _break(simulation: Simulation, *_arguments: object, **_options: object) -> S
     return simulation.status
 
 
+def test_files_of_an_earlier_run_do_not_stay_among_those_of_the_next(
+    scenario: str, tmp_path: Path
+) -> None:
+    words = ["run", scenario, "--out", str(tmp_path), "--json"]
+    probes = ["probes.timeline=50", "probes.goodput=2us", "probes.queues=true"]
+    (tmp_path / "notes.txt").touch()
+    assert main([*words, *(word for probe in probes for word in ("--set", probe))]) == Exit.OK
+    first = {path.name for path in tmp_path.iterdir()}
+    assert main(words) == Exit.OK
+    gone = first - {path.name for path in tmp_path.iterdir()}
+    assert {name.split(".")[0] for name in gone} == {"timeline", "goodput", "ports"}
+
+
 def test_files_are_written(scenario: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
     sets = ["--set", "probes.timeline=50", "--set", "probes.goodput=2us"]
