@@ -125,15 +125,12 @@ static int hand_over(struct call *self, uint8_t priority, uint32_t peer, uint16_
 	Py_buffer view;
 	int code;
 
-	if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
+	/* First: the data may be of a type whose code closes the socket, which ends calls with keys. */
+	if ((!self->key && give_key(self) < 0) || PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
 		return 0;
-	if (view.len > (Py_ssize_t)inbox->message_bytes_max) {
+	if (self->failure || view.len > (Py_ssize_t)inbox->message_bytes_max) {
 		PyBuffer_Release(&view);
-		return -EMSGSIZE;
-	}
-	if (!self->key && give_key(self) < 0) {
-		PyBuffer_Release(&view);
-		return 0;
+		return self->failure ? -EBADF : -EMSGSIZE;
 	}
 	Py_BEGIN_ALLOW_THREADS
 	code = inbox->verbs->ask(inbox->handle, priority, peer, port, self->key, until, view.buf,

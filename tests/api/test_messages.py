@@ -206,3 +206,32 @@ def test_a_reply_whose_data_reply_is_one(pair: Pair) -> None:
             rpc.reply(Replying())
         assert bytes(call.result()) == b"first"
     assert pair[0].counters("homa")["rpcs_cancelled"] == 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs buffers written in Python (3.12)")
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_request_whose_data_closes_the_socket_ends(kind: str, pair: Pair) -> None:
+    """Where nobody looks for its reply any more, it is not sent."""
+
+    class Closing:
+        def __init__(self, close: Callable[[], object]) -> None:
+            self._close = close
+
+        def __buffer__(self, _flags: int) -> memoryview:
+            self._close()
+            return memoryview(b"x")
+
+    address = (pair[1].peer(pair[0].address), PORT)
+
+    async def main() -> None:
+        client = aio.HomaSocket(pair[1])
+        with pytest.raises(errors.Closed):
+            await client.request(address, Closing(client.close))
+
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        with pytest.raises(errors.Closed):
+            client.start(address, Closing(client.close), timeout=20)
+        run(kind, main(), patience=5)
+    assert not pair[1].dispatcher.by_call
+    assert pair[1].counters("homa")["requests_submitted"] == 0
