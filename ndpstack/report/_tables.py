@@ -43,7 +43,7 @@ def _spread(name: str, spread: Spread | None) -> tuple[Cell, ...]:
 
 def _flows(result: Result) -> Table:
     columns = (
-        Column("flows that ended"),
+        Column("complete flows"),
         Column("count"),
         Column("mean"),
         Column("p50"),

@@ -109,11 +109,11 @@ class Result:
     flows: int
     """Flows that the run waits for."""
     finished: int
-    """Of these, the ones that ended well."""
+    """Of these, the ones that ended well: all has arrived, and the source knows it."""
     background: int
     """Other flows."""
     fct_us: Spread | None
-    """Completion times of finished flows."""
+    """Completion times, also of flows that are complete and whose source does not know it yet."""
     slowdown: Spread | None
     """Completion time over the shortest possible one on one path of an idle network. A short last
     packet that overtakes the one before it on another path ends a hair before that."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._progress import line, share_done
 from ndpstack.decode import read_capture
+from ndpstack.scenario import load_scenario
 from ndpstack.sim import Progress, Simulation, Status
 from ndpstack.toml import Picoseconds
 
@@ -71,6 +73,21 @@ def test_unfinished_flows_are_listed_and_are_no_success(
     out = capsys.readouterr().out
     assert "Unfinished flows: 8" in out
     assert "0 of 8 flows ended by 3us" in out
+
+
+def test_a_flow_whose_source_does_not_know_has_not_ended_and_is_complete(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Simulation(load_scenario(scenario))
+    run.run()
+    received, done = int(run.rows["received_ps"].max()), int(run.rows["done_ps"].max())
+    last = f"duration={(received + done) // 2}ps"
+    assert main(["run", scenario, "--set", last]) == Exit.UNFINISHED
+    out = capsys.readouterr().out
+    assert "received" in out
+    assert "of 8 flows ended by" in out
+    assert re.search(r"^complete flows +count", out, re.MULTILINE)
+    assert re.search(r"^completion time \[us\] +8 ", out, re.MULTILINE)
 
 
 def test_background_flows_that_end_are_not_said_to_have_none(
