@@ -361,7 +361,8 @@ def _matrix(traffic: Matrix, setting: Setting) -> Flows:
 def _trace(traffic: Trace, setting: Setting) -> Flows:
     columns = ("start_us", "source", "target", "bytes")
     try:
-        with traffic.file.open(newline="") as file:
+        # Spreadsheets put a byte order mark before the header.
+        with traffic.file.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             if not set(columns).issubset(reader.fieldnames or ()):
                 raise UserError(f"{traffic.file}: the header must name {', '.join(columns)}")

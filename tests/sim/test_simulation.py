@@ -212,9 +212,11 @@ def test_a_matrix_runs_step_by_step(tmp_path: Path) -> None:
     assert rows["start_ps"][1] == rows["received_ps"][0]
 
 
-def test_a_trace_is_played(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_trace_is_played(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "flows.csv"
-    path.write_text("start_us,source,target,bytes\n0,0,1,1000\n2.5,3,4,2000\n")
+    rows = "start_us,source,target,bytes\n0,0,1,1000\n2.5,3,4,2000\n"
+    path.write_text(rows, encoding=encoding)
     text = SMALL.replace('kind = "permutation"\nsize = "100KB"', f'kind = "trace"\nfile = "{path}"')
     simulation = Simulation(parse_scenario(text))
     simulation.run()
