@@ -137,7 +137,13 @@ def plan(scenario: str, base: Sequence[str], vary: Sequence[Vary], seeds: int) -
     points = []
     for values in grid:
         point = Point(scenario, tuple(base), tuple(zip(keys, values, strict=True)), first, "")
-        inputs = _inputs(load_scenario(scenario, point.overrides).scenario)
+        found = load_scenario(scenario, point.overrides).scenario
+        if found.probes.capture is not None and count > 1:
+            raise UserError(
+                "probes.capture: all points of a sweep would write the same file; leave it out, "
+                "and capture one point with `ndpstack run`"
+            )
+        inputs = _inputs(found)
         points += [replace(point, seed=first + i, inputs=inputs) for i in range(seeds)]
     return points
 

@@ -92,6 +92,15 @@ def test_a_key_varies_once(scenario: str) -> None:
         sweep.plan(scenario, [], twice, seeds=1)
 
 
+@pytest.mark.parametrize(("sizes", "seeds"), [(("1KB", "2KB"), 1), (("1KB",), 2)])
+def test_points_do_not_write_one_capture(scenario: str, sizes: tuple[str, ...], seeds: int) -> None:
+    base = ['probes.capture={ between = ["edge 0", "host 0"], file = "x.pcapng" }']
+    vary = sweep.Vary("traffic.0.size", sizes)
+    with pytest.raises(UserError, match="would write the same file"):
+        sweep.plan(scenario, base, [vary], seeds)
+    assert len(sweep.plan(scenario, base, [sweep.Vary(vary.key, ("1KB",))], seeds=1)) == 1
+
+
 @pytest.mark.parametrize("option", ["--jobs", "--seeds"])
 def test_counts_are_above_0(
     option: str, scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
