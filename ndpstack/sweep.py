@@ -179,13 +179,12 @@ class Store:
     def get(self, point: Point) -> Document | None:
         """The outcome, or None when the point has not been run."""
         try:
-            result: Document = json.loads(self._path(point).read_text())
-        except FileNotFoundError:
-            return None
+            result = json.loads(self._path(point).read_text())
         except (OSError, ValueError):
-            # Not one of ours, or not whole: run the point again.
             return None
-        return result
+        # What is not one of ours, or not whole, is a point to be run again.
+        ours = isinstance(result, dict) and isinstance(result.get("result"), dict)
+        return result if ours else None
 
     def put(self, point: Point, outcome: Document) -> None:
         """Keeps an outcome; it is there whole or not at all."""

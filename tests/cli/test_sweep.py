@@ -177,10 +177,11 @@ def test_a_full_disk_is_told_and_what_is_done_is_kept(scenario: str, tmp_path: P
         store.put(point, {})
 
 
-def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ['{"ndpstack": "0', "[]", '{"result": 3}'])
+def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path, other: str) -> None:
     _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
     for path in (tmp_path / "out" / "points").iterdir():
-        path.write_text(path.read_text()[:100])
+        path.write_text(other)
     count, _ = _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
     assert count == 2
 
