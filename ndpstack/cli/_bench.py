@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
@@ -170,6 +171,11 @@ def _check_plot(path: Path) -> None:
         raise UserError(f"--plot {path}: its name has to end in {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
         raise UserError(f"--plot {path}: there is no folder {path.parent}")
+    try:
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise UserError(f"--plot {path}: cannot write there: {error.strerror}") from None
 
 
 def _plot(path: Path, title: str, axis: str, bars: Sequence[Bar]) -> None:

@@ -113,6 +113,7 @@ def test_the_table_says_what_it_was_measured_on(
         (["rpc", "--rounds", "0"], "--rounds 0: at least 1"),
         (["latency", "--plot", "x.nothing"], "--plot x.nothing: its name has to end in .svg"),
         (["incast", "--plot", "nowhere/x.svg"], "--plot nowhere/x.svg: there is no folder nowhere"),
+        (["incast", "--plot", "/proc/x.svg"], "--plot /proc/x.svg: cannot write there"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(capfd: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
