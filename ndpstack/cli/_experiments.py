@@ -112,7 +112,21 @@ def _writing(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _list() -> None:
+def _list(*, as_json: bool) -> None:
+    if as_json:
+        entries = [
+            {
+                "id": experiment.id,
+                "also": list(experiment.also),
+                "title": experiment.title,
+                "source": experiment.source,
+                "quick": experiment.quick,
+                "cost_s": experiment.cost_s,
+            }
+            for experiment in EXPERIMENTS.values()
+        ]
+        print(json.dumps({"schema_version": 1, "experiments": entries}))
+        return
     for experiment in EXPERIMENTS.values():
         mark = "quick" if experiment.quick else ""
         others = f", answers {' and '.join(experiment.also)} too" if experiment.also else ""
@@ -125,7 +139,7 @@ def _list() -> None:
 def reproduce(arguments: argparse.Namespace) -> int:
     """Runs what was asked for; fails when a number lies outside its band."""
     if arguments.list:
-        _list()
+        _list(as_json=arguments.json)
         return Exit.OK
     chosen = _chosen(arguments)
     effort = Effort.QUICK if arguments.quick else Effort.FULL

@@ -167,6 +167,9 @@ def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["reproduce", "--list"]) == Exit.OK
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    assert main(["reproduce", "--list", "--json"]) == Exit.OK
+    entries = json.loads(capsys.readouterr().out)["experiments"]
+    assert [entry["id"] for entry in entries] == list(EXPERIMENTS)
 
 
 @pytest.mark.parametrize("words", [["E-X99"], [], ["E-H01", "--all"]])
