@@ -10,7 +10,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from ndpstack._dispatch import BATCH
-from ndpstack._messages import complete
+from ndpstack._messages import complete, new_future
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,16 +158,6 @@ class LoopDriver:
         if count and self._again is None:
             self._again = self.loop.call_soon(self._end_turn)
 
-    def new_future(self) -> asyncio.Future[None]:
-        """What a task of this loop awaits until it is completed.
-
-        Raises:
-            RuntimeError: Another loop runs than the one this belongs to.
-        """
-        if asyncio.get_running_loop() is not self.loop:
-            raise RuntimeError("this socket belongs to another event loop: open one in each loop")
-        return self.loop.create_future()
-
     async def wait(self, target: Waitable) -> None:
         """Suspends the task until the target is ready.
 
@@ -177,7 +167,7 @@ class LoopDriver:
         """
         ready = False
         while not ready:
-            future = self.new_future()
+            future = new_future(self.loop)
             waiter = partial(complete, self.loop, self.thread, future)
             target.add_waiter(waiter)
             try:

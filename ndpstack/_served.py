@@ -140,17 +140,6 @@ class Service(_messages.Service[R], Source[R]):
         """True when there is a request to take, or never will be."""
         return bool(self._queue) or self._closed
 
-    def take(self) -> R | None:
-        """The next request whose client has not given up, or None."""
-        while self._queue:
-            try:
-                rpc = self._queue.popleft()
-            except IndexError:  # Another thread was quicker.
-                return None
-            if not rpc.failed:
-                return rpc
-        return None
-
     def accept(self, message: _core.nd_app_message, data: memoryview, batches: int) -> R | None:
         """From the dispatcher: takes the only message of a batch."""
         dispatcher, identity = self._dispatcher, message.id

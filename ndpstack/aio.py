@@ -17,6 +17,7 @@ from ndpstack._address import Peer, pack
 from ndpstack._ask import Question
 from ndpstack._dispatch import ROOM_RETRY_S, patience_s
 from ndpstack._loop import driver_of
+from ndpstack._messages import new_future
 from ndpstack._single import Single
 from ndpstack._socket import until_of
 from ndpstack.errors import Closed
@@ -209,7 +210,7 @@ class HomaSocket(_AsyncSocket):
         peer, port = address
         if type(peer) is not Peer:
             peer = await self._resolve(peer, until)
-        future = driver.new_future()
+        future = new_future(driver.loop)
         call = _homa.Call(socket.dispatcher, future, driver.loop, driver.thread)
         identity = socket.identity
         try:

@@ -99,6 +99,7 @@ extern PyTypeObject *waitable_type, *inbox_type, *call_type, *service_type, *req
 	*lease_type;
 
 /* Each makes its types and adds them to the module; -1 with an exception. */
+int future_add(PyObject *module);
 int waitable_add(PyObject *module);
 int lease_add(PyObject *module);
 int inbox_add(PyObject *module);

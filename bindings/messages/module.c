@@ -15,7 +15,7 @@ PyMODINIT_FUNC PyInit__messages(void)
 {
 	PyObject *module = PyModule_Create(&definition);
 
-	if (module && (waitable_add(module) < 0 || inbox_add(module) < 0 || lease_add(module) < 0 ||
+	if (module && (future_add(module) < 0 || waitable_add(module) < 0 || inbox_add(module) < 0 || lease_add(module) < 0 ||
 		       call_add(module) < 0 || request_add(module) < 0))
 		Py_CLEAR(module);
 	return module;

@@ -6,7 +6,7 @@
 
 PyTypeObject *service_type, *request_type;
 
-static PyObject *append_name;
+static PyObject *append_name, *popleft_name;
 
 /* ---- Service ---- */
 
@@ -124,6 +124,22 @@ int service_arrived(struct service *self, struct inbox *inbox, const struct nd_e
 	return waitable_wake(&self->waitable);
 }
 
+/* The next request whose client has not given up. */
+static PyObject *take(PyObject *object, PyObject *unused)
+{
+	struct service *self = (struct service *)object;
+	PyObject *request;
+
+	(void)unused;
+	while (PyObject_Size(self->queue) > 0) {
+		request = PyObject_CallMethodObjArgs(self->queue, popleft_name, NULL);
+		if (!request || !((struct request *)request)->failed)
+			return request;
+		Py_DECREF(request);
+	}
+	return Py_NewRef(Py_None);
+}
+
 static PyMemberDef service_members[] = {
 	{ "_dispatcher", T_OBJECT_EX, offsetof(struct service, inbox), READONLY, NULL },
 	{ "_queue", T_OBJECT_EX, offsetof(struct service, queue), READONLY, NULL },
@@ -133,6 +149,9 @@ static PyMemberDef service_members[] = {
 
 static PyMethodDef service_methods[] = {
 	{ "__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL },
+	{ "take", take, METH_NOARGS,
+	  "take($self, /)\n--\n\n"
+	  "The next request whose client has not given up, or None." },
 	{ "made", make, METH_VARARGS,
 	  "made($self, peer, identity, data, /)\n--\n\n"
 	  "A request for the application, to which there is no reply yet." },
@@ -322,7 +341,8 @@ static PyType_Spec request_spec = {
 int request_add(PyObject *module)
 {
 	append_name = PyUnicode_InternFromString("append");
+	popleft_name = PyUnicode_InternFromString("popleft");
 	service_type = type_add(module, &service_spec, waitable_type);
 	request_type = type_add(module, &request_spec, waitable_type);
-	return append_name && service_type && request_type ? 0 : -1;
+	return append_name && popleft_name && service_type && request_type ? 0 : -1;
 }

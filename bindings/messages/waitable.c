@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What threads and tasks wait for, and how a task is woken. */
+/* What threads and tasks wait for. */
 #include "messages.h"
 
 PyTypeObject *waitable_type;
 
-static PyObject *wake_name, *done_name, *set_result_name, *is_closed_name, *threadsafe_name;
-static PyObject *settle_function;
+static PyObject *wake_name;
 
 void free_object(PyObject *self)
 {
@@ -98,92 +97,9 @@ static PyType_Spec waitable_spec = {
 	.slots = waitable_slots,
 };
 
-/* ---- futures ---- */
-
-/* Sets a future's result if it has none yet, in its loop's thread. */
-static PyObject *settle(PyObject *module, PyObject *future)
-{
-	PyObject *done = PyObject_CallMethodObjArgs(future, done_name, NULL);
-	int is_done = done ? PyObject_IsTrue(done) : -1;
-
-	(void)module;
-	Py_XDECREF(done);
-	if (is_done < 0)
-		return NULL;
-	if (is_done)
-		return Py_NewRef(Py_None);
-	return PyObject_CallMethodObjArgs(future, set_result_name, Py_None, NULL);
-}
-
-/* True for an error that says no more than that the loop is closed; it is forgotten. */
-static bool was_closed(PyObject *loop)
-{
-	PyObject *type, *value, *traceback, *closed;
-	bool is_closed;
-
-	if (!PyErr_ExceptionMatches(PyExc_RuntimeError))
-		return false;
-	PyErr_Fetch(&type, &value, &traceback);
-	closed = PyObject_CallMethodObjArgs(loop, is_closed_name, NULL);
-	is_closed = closed && PyObject_IsTrue(closed) == 1;
-	Py_XDECREF(closed);
-	PyErr_Restore(type, value, traceback); /* also drops an error of the question */
-	if (is_closed)
-		PyErr_Clear();
-	return is_closed;
-}
-
-int complete(PyObject *loop, unsigned long thread, PyObject *future)
-{
-	PyObject *result;
-
-	if (PyThread_get_thread_ident() == thread)
-		result = settle(NULL, future);
-	else
-		result = PyObject_CallMethodObjArgs(loop, threadsafe_name, settle_function, future,
-						    NULL);
-	if (!result)
-		return was_closed(loop) ? 0 : -1;
-	Py_DECREF(result);
-	return 0;
-}
-
-static PyObject *complete_of(PyObject *module, PyObject *args)
-{
-	PyObject *loop, *future;
-	unsigned long thread;
-
-	(void)module;
-	if (!PyArg_ParseTuple(args, "OkO:complete", &loop, &thread, &future))
-		return NULL;
-	return complete(loop, thread, future) < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-static PyMethodDef functions[] = {
-	{ "complete", complete_of, METH_VARARGS,
-	  "complete(loop, thread, future)\n--\n\n"
-	  "Lets the task go on that awaits the future, if any does; from any thread." },
-	{ "settle", settle, METH_O,
-	  "settle(future)\n--\n\nThe same, in the loop's thread." },
-	{ NULL, NULL, 0, NULL },
-};
-
-static int intern(PyObject **name, const char *text)
-{
-	*name = PyUnicode_InternFromString(text);
-	return *name ? 0 : -1;
-}
-
 int waitable_add(PyObject *module)
 {
-	if (intern(&wake_name, "wake") < 0 || intern(&done_name, "done") < 0 ||
-	    intern(&set_result_name, "set_result") < 0 ||
-	    intern(&is_closed_name, "is_closed") < 0 ||
-	    intern(&threadsafe_name, "call_soon_threadsafe") < 0)
-		return -1;
-	if (PyModule_AddFunctions(module, functions) < 0)
-		return -1;
-	settle_function = PyObject_GetAttrString(module, "settle");
+	wake_name = PyUnicode_InternFromString("wake");
 	waitable_type = type_add(module, &waitable_spec, NULL);
-	return settle_function && waitable_type ? 0 : -1;
+	return wake_name && waitable_type ? 0 : -1;
 }

@@ -27,8 +27,8 @@ MESSAGE_CALLS_MAX = 19
 """Calls of Python and C functions for one request at either end, or for an NDP message sent and
 one received: they only ever get fewer."""
 
-AWAITED_CALLS_MAX = 18
-SERVED_AWAITED_CALLS_MAX = 6
+AWAITED_CALLS_MAX = 14
+SERVED_AWAITED_CALLS_MAX = 5
 """The same, awaited, in the thread of uvloop, which is not counted itself."""
 
 SLEEPS_MAX = 0.5
