@@ -19,6 +19,7 @@
 #include "port/memory.h"
 
 #include "base/ring.h"
+#include "port/device.h"
 #include "port/fds.h"
 
 #include <errno.h>
@@ -480,7 +481,7 @@ struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_er
 {
 	struct memory_port *self = calloc(1, sizeof(*self));
 	uint32_t slots = config->rx_frames ? config->rx_frames : SLOTS_DEFAULT;
-	int code;
+	int code = 0, back = -1;
 
 	if (!self) {
 		nd_error_set(error, -ENOMEM, "port %s: no memory", config->name);
@@ -496,11 +497,16 @@ struct nd_port *nd_memory_open(const struct nd_port_config *config, struct nd_er
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (self->epoll < 0)
 		code = nd_error_set(error, -errno, "%s: epoll: %s", config->name, strerror(errno));
-	else if (self->listens)
-		code = listen_on(self, error);
-	else
-		code = connect_to(self, nd_power_of_two_u32(nd_max_u32(slots, config->tx_frames)),
-				  error);
+	if (code == 0)
+		code = nd_netns_enter(config->netns, &back, error);
+	if (code == 0) {
+		code = self->listens
+			       ? listen_on(self, error)
+			       : connect_to(self,
+					    nd_power_of_two_u32(nd_max_u32(slots, config->tx_frames)),
+					    error);
+		nd_netns_leave(back);
+	}
 	if (code < 0) {
 		memory_close(&self->port);
 		return NULL;

@@ -93,6 +93,21 @@ TEST(nd_port_open__explains_bad_configurations)
 	CHECK(strstr(error.text, "start the listening end first"));
 }
 
+/* An abstract name is one of a network namespace: of the one that was asked for. */
+TEST(nd_port_open__enters_the_namespace)
+{
+	struct nd_port_config config = {
+		.backend = ND_PORT_MEMORY,
+		.name = "test-memory-netns",
+		.netns = "test-memory-nowhere",
+		.memory.listen = true,
+	};
+
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK(strstr(error.text, "network namespace test-memory-nowhere"));
+}
+
 TEST(nd_port_open__names_a_taken_name)
 {
 	struct nd_port_config config;
