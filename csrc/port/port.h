@@ -116,7 +116,7 @@ struct nd_frame {
 	X(rx_dropped_kernel, "Frames the kernel dropped before the ring for other reasons, such " \
 			     "as a frame larger than a buffer.") \
 	X(rx_ring_full, "Frames the kernel dropped because the receive ring was full: the owner " \
-			"thread was too slow or was preempted.") \
+			"thread was too slow or was preempted. Over UDP sockets a train counts once.") \
 	X(rx_fill_empty, "Frames the kernel dropped because it had no empty buffer to fill.") \
 	X(rx_invalid, "Buffers the kernel refused to fill.") \
 	X(rx_checksums_completed, "Frames whose checksum the sender left to its NIC and the port " \

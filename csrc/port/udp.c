@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* UDP ports: frames between hosts through ordinary sockets, without any privilege. */
+/*
+ * UDP ports: frames between hosts through ordinary sockets, without any privilege.
+ *
+ * DESIGN NOTES
+ * 1. What a flush finds for one target leaves in trains (port/udp_train.h): what the kernel does
+ *    with a packet costs more than all that we do. A train that it, or a route, refuses goes again,
+ *    one by one.
+ * 2. A train that came is cut into frames. The headers of the first are put before it, where it
+ *    lies; of the others that would be the payload of the one before, so they are copied.
+ */
 #include "port/udp.h"
 
 #include "port/device.h"
 #include "port/fds.h"
 #include "port/udp_frame.h"
+#include "port/udp_train.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,15 +29,14 @@
 #define TX_FRAMES_DEFAULT 512u
 #define BATCH 64u
 #define SLOT_ALIGN 64u
-#define PAYLOAD_AT 64u         /* in a receive slot; the headers are put before it */
-#define CONTROL_BYTES CMSG_SPACE(sizeof(int))
+#define PAYLOAD_AT 64u /* in a receive slot; the headers are put before it */
+#define TRAIN_ROOM 65536u /* for what one receive brings */
 #define SKB_OVERHEAD_BYTES 768u /* that the kernel counts for each buffered datagram */
 
-/* What belongs to one message of a batch. */
-struct envelope {
-	union nd_udp_address address;
-	_Alignas(struct cmsghdr) uint8_t control[CONTROL_BYTES];
-	struct iovec part;
+/* What came with one receive: a datagram or a train of them. */
+struct arrival {
+	struct nd_udp_train train;
+	_Alignas(SLOT_ALIGN) uint8_t data[PAYLOAD_AT + TRAIN_ROOM];
 };
 
 struct udp_port {
@@ -35,16 +45,28 @@ struct udp_port {
 	union nd_udp_address local;
 	uint32_t slot_bytes;
 
-	uint8_t *rx_data; /* BATCH slots */
+	struct arrival *rx_arrivals; /* BATCH */
 	struct mmsghdr rx_messages[BATCH];
-	struct envelope rx_envelopes[BATCH];
+	uint32_t rx_count, rx_at;    /* those that came, and the one that is being cut ... */
+	uint32_t rx_cut;             /* ... from this byte on */
+	uint8_t *rx_slots;           /* BATCH, for frames that do not lie where they came */
 
 	uint8_t *tx_data;
 	uint32_t *tx_bytes;
 	uint32_t tx_slots, tx_head, tx_tail; /* slots [tail, head) are committed and not sent */
+	uint32_t tx_alone;                   /* so many of them go one by one */
 	struct mmsghdr tx_messages[BATCH];
-	struct envelope tx_envelopes[BATCH];
+	struct nd_udp_train tx_trains[BATCH];
 };
+
+/* Bytes of the longest datagram that a frame can carry. */
+static uint32_t payload_max(const struct udp_port *self)
+{
+	uint32_t headers = self->local.any.sa_family == AF_INET ? ND_UDP_HEADERS_MAX - 20 :
+								   ND_UDP_HEADERS_MAX;
+
+	return self->port.frame_bytes_max - headers;
+}
 
 static struct udp_port *udp_port(struct nd_port *port)
 {
@@ -63,44 +85,55 @@ static socklen_t address_bytes(const struct udp_port *self)
 
 /* ---- receive ---- */
 
-/* DSCP and ECN, which the kernel hands over beside the datagram. */
-static uint8_t traffic_class(struct msghdr *header)
+static bool receive_arrivals(struct udp_port *self)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(header);
-	int wide;
+	int count;
 
-	if (!c)
-		return 0;
-	if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
-		return *CMSG_DATA(c);
-	if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
-		memcpy(&wide, CMSG_DATA(c), sizeof(wide));
-		return (uint8_t)wide;
+	for (uint32_t i = 0; i < BATCH; i++) { /* the kernel shortened them last time */
+		self->rx_messages[i].msg_hdr.msg_namelen = sizeof(union nd_udp_address);
+		self->rx_messages[i].msg_hdr.msg_controllen =
+			sizeof(self->rx_arrivals[i].train.control);
 	}
-	return 0;
+	count = recvmmsg(self->socket, self->rx_messages, BATCH, MSG_DONTWAIT, NULL);
+	self->port.counters.rx_kicks++;
+	self->rx_count = count > 0 ? (uint32_t)count : 0;
+	self->rx_at = self->rx_cut = 0;
+	return count > 0;
 }
 
-/* Makes a frame of a datagram; false when it is dropped. */
-static bool take(struct udp_port *self, struct mmsghdr *message, uint8_t *slot,
-		 struct nd_frame *frame)
+/* Cuts the next datagram out of what came; false when it is dropped. */
+static bool take(struct udp_port *self, uint8_t *slot, struct nd_frame *frame)
 {
-	const union nd_udp_address *source = message->msg_hdr.msg_name;
-	uint32_t headers;
+	struct mmsghdr *message = &self->rx_messages[self->rx_at];
+	struct arrival *arrival = &self->rx_arrivals[self->rx_at];
+	uint8_t *payload = arrival->data + PAYLOAD_AT;
+	uint32_t segment, bytes, headers, at = self->rx_cut;
+	uint8_t class;
 
-	if (message->msg_hdr.msg_flags & MSG_TRUNC) {
-		self->port.counters.rx_dropped_oversize++;
-		return false;
+	nd_udp_train_read(&message->msg_hdr, message->msg_len, &class, &segment);
+	bytes = nd_min_u32(segment, message->msg_len - at);
+	self->rx_cut += bytes;
+	if (self->rx_cut == message->msg_len) {
+		self->rx_at++;
+		self->rx_cut = 0;
 	}
-	if (source->any.sa_family != self->local.any.sa_family) {
+	if (arrival->train.address.any.sa_family != self->local.any.sa_family) {
 		self->port.counters.rx_dropped_foreign++;
 		return false;
 	}
-	headers = nd_udp_frame_build(slot + PAYLOAD_AT, message->msg_len, source, &self->local,
-				     traffic_class(&message->msg_hdr));
+	if (bytes > payload_max(self)) {
+		self->port.counters.rx_dropped_oversize++;
+		return false;
+	}
+	if (at) {
+		memcpy(slot + PAYLOAD_AT, payload + at, bytes);
+		payload = slot + PAYLOAD_AT;
+	}
+	headers = nd_udp_frame_build(payload, bytes, &arrival->train.address, &self->local, class);
 	*frame = (struct nd_frame){
-		.data = slot + PAYLOAD_AT - headers,
-		.bytes = headers + message->msg_len,
-		.room = headers + message->msg_len,
+		.data = payload - headers,
+		.bytes = headers + bytes,
+		.room = headers + bytes,
 	};
 	return true;
 }
@@ -109,24 +142,19 @@ static uint32_t udp_receive(struct nd_port *port, struct nd_frame *frames, uint3
 {
 	struct udp_port *self = udp_port(port);
 	uint32_t count = 0;
-	int got;
 
 	limit = nd_min_u32(limit, BATCH);
-	for (uint32_t i = 0; i < limit; i++) { /* the kernel shortened them last time */
-		self->rx_messages[i].msg_hdr.msg_namelen = sizeof(union nd_udp_address);
-		self->rx_messages[i].msg_hdr.msg_controllen = CONTROL_BYTES;
-	}
-	got = recvmmsg(self->socket, self->rx_messages, limit, MSG_DONTWAIT, NULL);
-	port->counters.rx_kicks++;
-	for (int i = 0; i < got; i++)
-		count += take(self, &self->rx_messages[i],
-			      self->rx_data + (size_t)i * self->slot_bytes, &frames[count]);
+	if (self->rx_at == self->rx_count && !receive_arrivals(self))
+		return 0;
+	while (count < limit && self->rx_at < self->rx_count)
+		count += take(self, self->rx_slots + (size_t)count * self->slot_bytes,
+			      &frames[count]);
 	return count;
 }
 
 static void udp_release(struct nd_port *port)
 {
-	(void)port; /* the slots are used again by the next batch */
+	(void)port; /* what lies there is overwritten by the next batch */
 }
 
 /* ---- transmit ---- */
@@ -154,43 +182,72 @@ static void udp_commit(struct nd_port *port, const struct nd_frame *frames, uint
 		self->tx_bytes[self->tx_head++ & (self->tx_slots - 1)] = frames[i].bytes;
 }
 
-static void fill_message(struct udp_port *self, uint32_t index,
-			 const struct nd_udp_datagram *datagram)
+/* Takes a committed frame apart; false when it cannot be sent. */
+static bool parse_at(const struct udp_port *self, uint32_t at, struct nd_udp_datagram *datagram)
 {
-	struct envelope *envelope = &self->tx_envelopes[index];
-	struct cmsghdr *control = (struct cmsghdr *)(void *)envelope->control;
-	int class = datagram->traffic_class;
+	uint32_t bytes = self->tx_bytes[at & (self->tx_slots - 1)];
 
-	envelope->address = datagram->target;
-	envelope->part.iov_base = (void *)(uintptr_t)datagram->payload;
-	envelope->part.iov_len = datagram->payload_bytes;
-	control->cmsg_level = is_v4(self) ? IPPROTO_IP : IPPROTO_IPV6;
-	control->cmsg_type = is_v4(self) ? IP_TOS : IPV6_TCLASS;
-	control->cmsg_len = CMSG_LEN(sizeof(class));
-	memcpy(CMSG_DATA(control), &class, sizeof(class));
+	return bytes && nd_udp_frame_parse(tx_slot(self, at), bytes, self->local.any.sa_family,
+					   datagram);
+}
+
+/* Makes a train of the frames from there on: as many as can be of one, 0: that one cannot be sent. */
+static uint32_t fill_train(struct udp_port *self, struct nd_udp_train *train, uint32_t at)
+{
+	struct nd_udp_datagram datagram;
+	uint32_t next = at + 1;
+
+	if (!parse_at(self, at, &datagram))
+		return 0;
+	nd_udp_train_begin(train, &datagram);
+	if (at - self->tx_tail < self->tx_alone)
+		return 1;
+	while (next != self->tx_head && parse_at(self, next, &datagram) &&
+	       nd_udp_train_add(train, &datagram))
+		next++;
+	return next - at;
+}
+
+/* They are sent, or never will be. */
+static void pass(struct udp_port *self, uint32_t frames)
+{
+	self->tx_tail += frames;
+	self->tx_alone -= nd_min_u32(frames, self->tx_alone);
 }
 
 /* Makes messages of the next committed frames, up to a batch, and skips what cannot be sent. */
 static uint32_t fill_batch(struct udp_port *self)
 {
-	struct nd_udp_datagram datagram;
-	uint32_t count = 0;
+	uint32_t count = 0, at = self->tx_tail;
 
-	while (count < BATCH && self->tx_tail + count != self->tx_head) {
-		uint32_t at = self->tx_tail + count;
-		uint32_t bytes = self->tx_bytes[at & (self->tx_slots - 1)];
+	while (count < BATCH && at != self->tx_head) {
+		struct nd_udp_train *train = &self->tx_trains[count];
+		uint32_t frames = fill_train(self, train, at);
 
-		if (!bytes || !nd_udp_frame_parse(tx_slot(self, at), bytes,
-						  self->local.any.sa_family, &datagram)) {
+		if (!frames) {
 			if (count)
 				break; /* when it is the first, it is passed over */
-			self->port.counters.tx_dropped_unsendable += bytes != 0;
-			self->tx_tail++;
+			self->port.counters.tx_dropped_unsendable +=
+				self->tx_bytes[at & (self->tx_slots - 1)] != 0;
+			pass(self, 1);
+			at = self->tx_tail;
 			continue;
 		}
-		fill_message(self, count++, &datagram);
+		self->tx_messages[count++].msg_hdr = nd_udp_train_message(train);
+		at += frames;
 	}
 	return count;
+}
+
+/* The first of a batch was refused: where no train may go, each of its datagrams still may. */
+static void refuse_first(struct udp_port *self)
+{
+	if (self->tx_trains[0].count > 1) {
+		self->tx_alone = self->tx_trains[0].count;
+		return;
+	}
+	self->port.counters.tx_dropped_kernel++;
+	pass(self, 1);
 }
 
 static uint32_t udp_flush(struct nd_port *port)
@@ -202,14 +259,13 @@ static uint32_t udp_flush(struct nd_port *port)
 		int sent = sendmmsg(self->socket, self->tx_messages, count, MSG_DONTWAIT);
 
 		port->counters.tx_kicks++;
-		if (sent > 0) {
-			self->tx_tail += (uint32_t)sent;
-		} else if (errno == EAGAIN || errno == ENOBUFS) {
+		for (int i = 0; i < sent; i++)
+			pass(self, self->tx_trains[i].count);
+		if (sent > 0 || errno == EINTR)
+			continue;
+		if (errno == EAGAIN || errno == ENOBUFS)
 			break;
-		} else if (errno != EINTR) { /* one bad target must not hold up the others */
-			port->counters.tx_dropped_kernel++;
-			self->tx_tail++;
-		}
+		refuse_first(self); /* one bad target must not hold up the others */
 	}
 	return self->tx_head - self->tx_tail;
 }
@@ -218,9 +274,11 @@ static uint32_t udp_flush(struct nd_port *port)
 
 static bool udp_arm(struct nd_port *port)
 {
+	const struct udp_port *self = udp_port(port);
 	uint8_t byte;
 
-	return recv(udp_port(port)->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+	return self->rx_at == self->rx_count &&
+	       recv(self->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
 static uint32_t udp_descriptors(const struct nd_port *port, int *descriptors)
@@ -251,7 +309,8 @@ static void udp_close(struct nd_port *port)
 	struct udp_port *self = udp_port(port);
 
 	nd_fds_close(&self->socket);
-	free(self->rx_data);
+	free(self->rx_arrivals);
+	free(self->rx_slots);
 	free(self->tx_data);
 	free(self->tx_bytes);
 	free(self);
@@ -338,6 +397,7 @@ static int open_socket(struct udp_port *self, uint32_t rx_frames, struct nd_erro
 					  IPV6_PMTUDISC_DO) < 0)
 		return nd_error_set(error, -errno, "udp port %s: cannot set it up: %s", name,
 				    strerror(errno));
+	set_int(self->socket, IPPROTO_UDP, UDP_GRO, 1); /* a wish, too */
 	if (bind(self->socket, &self->local.any, address_bytes(self)) == 0)
 		return 0;
 	if (errno == EADDRINUSE)
@@ -353,38 +413,28 @@ static int open_socket(struct udp_port *self, uint32_t rx_frames, struct nd_erro
 	return nd_error_set(error, -errno, "udp port %s: cannot bind: %s", name, strerror(errno));
 }
 
-static void prepare_message(struct mmsghdr *message, struct envelope *envelope,
-			    socklen_t name_bytes)
-{
-	message->msg_hdr = (struct msghdr){
-		.msg_name = &envelope->address,
-		.msg_namelen = name_bytes,
-		.msg_iov = &envelope->part,
-		.msg_iovlen = 1,
-		.msg_control = envelope->control,
-		.msg_controllen = CONTROL_BYTES,
-	};
-}
-
 static int make_slots(struct udp_port *self, uint32_t tx_frames, struct nd_error *error)
 {
-	uint32_t headers = is_v4(self) ? ND_UDP_HEADERS_MAX - 20 : ND_UDP_HEADERS_MAX;
-
 	self->tx_slots = nd_power_of_two_u32(tx_frames);
-	self->rx_data = calloc(BATCH, self->slot_bytes);
+	self->rx_arrivals = aligned_alloc(SLOT_ALIGN, BATCH * sizeof(*self->rx_arrivals));
+	self->rx_slots = calloc(BATCH, self->slot_bytes);
 	self->tx_data = calloc(self->tx_slots, self->slot_bytes);
 	self->tx_bytes = calloc(self->tx_slots, sizeof(*self->tx_bytes));
-	if (!self->rx_data || !self->tx_data || !self->tx_bytes)
+	if (!self->rx_arrivals || !self->rx_slots || !self->tx_data || !self->tx_bytes)
 		return nd_error_set(error, -ENOMEM, "udp port %s: no memory", self->port.name);
 	for (uint32_t i = 0; i < BATCH; i++) {
-		self->rx_envelopes[i].part = (struct iovec){
-			.iov_base = self->rx_data + (size_t)i * self->slot_bytes + PAYLOAD_AT,
-			.iov_len = self->port.frame_bytes_max - headers,
+		struct arrival *arrival = &self->rx_arrivals[i];
+
+		arrival->train.parts[0] = (struct iovec){
+			.iov_base = arrival->data + PAYLOAD_AT,
+			.iov_len = TRAIN_ROOM,
 		};
-		prepare_message(&self->rx_messages[i], &self->rx_envelopes[i],
-				sizeof(union nd_udp_address));
-		prepare_message(&self->tx_messages[i], &self->tx_envelopes[i],
-				address_bytes(self));
+		self->rx_messages[i].msg_hdr = (struct msghdr){
+			.msg_name = &arrival->train.address,
+			.msg_iov = arrival->train.parts,
+			.msg_iovlen = 1,
+			.msg_control = arrival->train.control,
+		};
 	}
 	return 0;
 }
