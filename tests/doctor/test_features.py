@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from interfaces import interface
 from pyroute2.netlink.exceptions import NetlinkError
 
 from ndpstack.doctor import Status
 from ndpstack.doctor._features import Features, check_zero_copy, read_features
-from ndpstack.doctor._interface import Interface, check_driver
-
-
-def interface(features: Features | None) -> Interface:
-    return Interface(
-        name="e0",
-        index=2,
-        mtu=1500,
-        up=True,
-        carrier=True,
-        driver="ice",
-        is_software=False,
-        features=features,
-        rx_queues=1,
-        holds_default_route=False,
-    )
+from ndpstack.doctor._interface import check_driver
 
 
 @pytest.mark.parametrize(
@@ -34,7 +20,7 @@ def interface(features: Features | None) -> Interface:
     ],
 )
 def test_zero_copy_is_told(features: Features | None, status: Status, text: str) -> None:
-    finding = check_zero_copy(interface(features))
+    finding = check_zero_copy(interface("ice", features=features))
     assert (finding.status, finding.text.startswith(text)) == (status, True)
 
 
@@ -47,7 +33,7 @@ def test_zero_copy_is_told(features: Features | None, status: Status, text: str)
     ],
 )
 def test_native_mode_is_told(features: Features | None, status: Status, text: str) -> None:
-    finding = check_driver(interface(features))
+    finding = check_driver(interface("ice", features=features))
     assert (finding.status, finding.text) == (status, text)
 
 

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from interfaces import interface
 
 from ndpstack.doctor import Status
-from ndpstack.doctor._interface import Interface
 from ndpstack.doctor._offloads import judge_offloads
-
-
-def interface(driver: str, *, is_software: bool = False) -> Interface:
-    return Interface(
-        name="e0",
-        index=2,
-        mtu=1500,
-        up=True,
-        carrier=True,
-        driver=driver,
-        is_software=is_software,
-        features=None,
-        rx_queues=1,
-        holds_default_route=False,
-    )
 
 
 def test_a_nic_that_merges_frames_is_warned_of() -> None:

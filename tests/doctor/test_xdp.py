@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from interfaces import interface
+
 from ndpstack._core import ffi, lib
 from ndpstack.doctor import Status, _xdp
-from ndpstack.doctor._interface import Interface
 
 if TYPE_CHECKING:
     import pytest
@@ -15,18 +16,7 @@ if TYPE_CHECKING:
     from ndpstack import _core
 
 OFFLOAD = ffi.new("char[]", b"offload")
-INTERFACE = Interface(
-    name="e0",
-    index=2,
-    mtu=1500,
-    up=True,
-    carrier=True,
-    driver="nfp",
-    is_software=False,
-    features=None,
-    rx_queues=1,
-    holds_default_route=False,
-)
+INTERFACE = interface("nfp")
 
 
 def find_offloaded(occupant: _core.CData, _: int) -> None:
