@@ -107,6 +107,16 @@ void nd_core_return_blanks(struct nd_core_port *port)
 	commit(port);
 }
 
+/* Hands over the blanks of the port that were used, and asks it for others. */
+static void renew_blanks(struct nd_core *core, uint32_t index, uint32_t batch, nd_ns now)
+{
+	struct nd_core_port *port = &core->ports[index];
+
+	commit(port);
+	port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
+	nd_recorder_room(core->recorder, index, port->blank_count, now);
+}
+
 /* How many packets every open port has a blank for, whoever they are for; at most limit. */
 static uint32_t take_blanks(struct nd_core *core, uint32_t batch, uint32_t limit, nd_ns now)
 {
@@ -115,11 +125,8 @@ static uint32_t take_blanks(struct nd_core *core, uint32_t batch, uint32_t limit
 
 		if (!port->port)
 			continue;
-		if (port->blank_used == port->blank_count) {
-			commit(port);
-			port->blank_count = nd_port_reserve(port->port, port->blanks, batch);
-			nd_recorder_room(core->recorder, i, port->blank_count, now);
-		}
+		if (port->blank_used == port->blank_count)
+			renew_blanks(core, i, batch, now);
 		limit = nd_min_u32(limit, port->blank_count - port->blank_used);
 	}
 	return limit;
@@ -218,6 +225,8 @@ bool nd_core_transmit(struct nd_core *core, nd_ns now)
 			continue; /* unused blanks are kept for the next round */
 		commit(port);
 		port->pending = nd_port_flush(port->port);
+		/* While the peer has these to read: what leaves next shall not wait for it. */
+		renew_blanks(core, i, BLANKS_FIRST, now);
 	}
 	return count > 0;
 }
