@@ -24,6 +24,7 @@ def new_future(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]: ...
 class Waitable:
     waiters: Final[list[Callable[[], object]]]
     _bell: Bell | None
+    _raised: Callable[[], object] | None
 
 class Inbox:
     app: Final[_core.nd_app]

@@ -48,7 +48,9 @@ class Waitable(_messages.Waitable):
     def add_waiter(self, waiter: Callable[[], object]) -> None:
         """Calls it when this may have become ready, from any thread, once.
 
-        It must not wait for the stack itself: that raises RuntimeError there.
+        It must not wait for the stack itself: that raises RuntimeError there. What it raises ends
+        the call that took the event, in whatever thread, or goes to the event loop's exception
+        handler; an interrupt may have done that, so it is called once more, and then forgotten.
         """
         self.waiters.append(waiter)
 
@@ -85,8 +87,12 @@ class Waitable(_messages.Waitable):
             try:
                 waiter()
             except BaseException:
-                self.waiters.append(waiter)
+                if waiter is not self._raised:
+                    self._raised = waiter
+                    self.waiters.append(waiter)
                 raise
+            if waiter is self._raised:
+                self._raised = None
 
 
 class Never(Waitable):

@@ -28,6 +28,7 @@ struct waitable {
 	PyObject_HEAD
 	PyObject *waiters; /* list of what is called when it may have become ready */
 	PyObject *bell;    /* or NULL */
+	PyObject *raised;  /* the waiter that did when it was called last, or NULL */
 };
 
 /* The event side of a handle: hands out batches, and knows whose each message is. */

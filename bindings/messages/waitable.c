@@ -43,6 +43,7 @@ int waitable_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(waitable->waiters);
 	Py_VISIT(waitable->bell);
+	Py_VISIT(waitable->raised);
 	return 0;
 }
 
@@ -52,6 +53,7 @@ int waitable_clear(PyObject *self)
 
 	Py_CLEAR(waitable->waiters);
 	Py_CLEAR(waitable->bell);
+	Py_CLEAR(waitable->raised);
 	return 0;
 }
 
@@ -77,6 +79,7 @@ static PyMemberDef waitable_members[] = {
 	{ "waiters", T_OBJECT_EX, offsetof(struct waitable, waiters), READONLY,
 	  "Called when it may have become ready." },
 	{ "_bell", T_OBJECT, offsetof(struct waitable, bell), 0, NULL },
+	{ "_raised", T_OBJECT, offsetof(struct waitable, raised), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 

@@ -6,19 +6,23 @@ told of the same places.
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from loops import LOOPS, run
 from served import PORT, served
 from settled import settle
 
 import ndpstack
-from ndpstack import errors
+from ndpstack import aio, errors
+from ndpstack._waitable import Never
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,3 +203,55 @@ def test_a_waiter_that_waits_for_the_stack_is_told(pair: Pair) -> None:
         calls.clear()
         del call
         settle(pair[1], pair[0])
+
+
+def test_a_waiter_that_always_raises_is_called_twice(pair: Pair) -> None:
+    """The first time it may have been an interrupt; the reply then comes all the same."""
+    waiter = Failing()
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        call = client.start((pair[0].address, PORT), b"x", timeout=PATIENCE_S)
+        call.add_waiter(waiter)
+        for _ in range(2):
+            with pytest.raises(FailingError):
+                pair[1].dispatcher.wait(Never(), time.monotonic() + PATIENCE_S)
+        assert bytes(call.result()) == b"x"
+        assert waiter.called == 2
+        assert bytes(client.request((pair[0].address, PORT), b"y", timeout=PATIENCE_S)) == b"y"
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_waiter_that_always_raises_leaves_a_loop_its_turns(kind: str, pair: Pair) -> None:
+    """The loop's exception handler is told, and its tasks go on."""
+    waiter, told = Failing(), list[object]()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context["exception"]))
+        async with aio.HomaSocket(pair[1]) as other:
+            call = client.start((pair[0].address, PORT), b"x", timeout=PATIENCE_S)
+            behind = asyncio.Event()
+            call.add_waiter(behind.set)
+            call.add_waiter(waiter)
+            address = (pair[0].address, PORT)
+            assert bytes(await other.request(address, b"y", timeout=PATIENCE_S)) == b"y"
+            await behind.wait()
+
+    with served(pair[0]), ndpstack.HomaSocket(pair[1]) as client:
+        run(kind, main())
+    assert waiter.called == len(told) == 2
+    assert {type(each) for each in told} == {FailingError}
+
+
+class FailingError(Exception):
+    """What the waiter raises."""
+
+
+class Failing:
+    """A waiter with an error of its own."""
+
+    def __init__(self) -> None:
+        self.called = 0
+
+    def __call__(self) -> None:
+        self.called += 1
+        raise FailingError
