@@ -397,37 +397,6 @@ TEST(nd_ndp_message_cancel__under_way_stops_and_is_resent_empty)
 	CHECK_EQ(hand_usage().messages, 0);
 }
 
-/* What is queued is delivered first; FIN rides on the last packet. */
-TEST(nd_ndp_connection_finish__fin_rides_on_the_last_packet)
-{
-	uint64_t id;
-
-	hand_start_default();
-	id = hand_connect(2);
-	hand_send(id, 1500);
-	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
-	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
-	CHECK_EQ(hand_send(id, 1), -EPIPE);
-	CHECK_STR(hand_next(), "DATA 100>2 #0 m0 0+1000/1500 syn");
-	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 1000+500/1500 syn last fin");
-}
-
-TEST(nd_ndp_connection_finish__fin_goes_alone_when_nothing_is_queued)
-{
-	uint64_t id;
-
-	hand_start_default();
-	id = hand_connect(2);
-	hand_send(id, 500);
-	hand_drain();
-	hand_ack(2, 100, 0);
-	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
-	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 0+0/0 last fin void");
-	hand_nack(2, 100, 1); /* never happens to what cannot be trimmed, and would not hurt */
-	hand_pull(2, 100, 1);
-	CHECK_STR(hand_next(), "DATA 100>2 #1 m0 0+0/0 last fin rtx void");
-}
-
 /* R-NCC-01 at the sender, E-N24: connections that may send take turns, packet by packet. */
 TEST(nd_ndp_send_transmit__connections_take_turns)
 {

@@ -121,7 +121,7 @@ static int do_send(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 		return -EMSGSIZE;
 	if (!nd_ndp_is_live(connection))
 		return -ENOTCONN;
-	if (connection->fin_asked)
+	if (connection->fin_state != ND_NDP_FIN_NONE)
 		return -EPIPE;
 	return nd_ndp_message_send(ndp, connection, command, now);
 }

@@ -39,7 +39,6 @@ static void init_connection(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 	memset(connection, 0, ndp->connections.stride);
 	connection->generation = next_generation(ndp);
 	connection->window = ND_NONE;
-	connection->fin = connection->peer_fin = ND_NONE;
 	connection->messages_head = connection->messages_tail = ND_NONE;
 	connection->sending = ND_NONE;
 	connection->incoming = connection->delivered = ND_NONE;
@@ -194,9 +193,8 @@ void nd_ndp_connection_abort(struct nd_ndp *ndp, struct nd_ndp_connection *conne
 void nd_ndp_connection_try_end(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 			       nd_ns now)
 {
-	if (connection->state != ND_NDP_CLOSING || connection->fin == ND_NONE ||
-	    connection->base != connection->next || connection->peer_fin == ND_NONE ||
-	    connection->arrived != connection->peer_fin + 1)
+	if (connection->state != ND_NDP_CLOSING || connection->fin_state != ND_NDP_FIN_SENT ||
+	    connection->base != connection->next || !nd_ndp_peer_is_done(connection))
 		return;
 	ndp->counters.connections_closed++;
 	end(ndp, connection, ND_NDP_TIME_WAIT, ndp->config.time_wait_ns, now);
@@ -204,9 +202,9 @@ void nd_ndp_connection_try_end(struct nd_ndp *ndp, struct nd_ndp_connection *con
 
 void nd_ndp_connection_finish(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	if (connection->fin_asked)
+	if (connection->fin_state != ND_NDP_FIN_NONE)
 		return;
-	connection->fin_asked = true;
+	connection->fin_state = ND_NDP_FIN_ASKED;
 	connection->state = ND_NDP_CLOSING;
 	if (nd_ndp_has_unsent(connection))
 		return; /* the last packet carries it */

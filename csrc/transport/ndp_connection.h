@@ -26,6 +26,13 @@ struct nd_ndp_sent {
 };
 _Static_assert(sizeof(struct nd_ndp_sent) == 16, "a promise");
 
+/* How far the FIN is: every sequence can be its, so none says that there is no FIN. */
+enum nd_ndp_fin {
+	ND_NDP_FIN_NONE = 0,
+	ND_NDP_FIN_ASKED, /* follows the last message */
+	ND_NDP_FIN_SENT,  /* with sequence fin */
+};
+
 /* Which list a connection is in. */
 enum nd_ndp_list { ND_NDP_UNLISTED = 0, ND_NDP_READY, ND_NDP_STARVED };
 
@@ -70,11 +77,11 @@ struct nd_ndp_connection {
 	uint32_t history;    /* last feedbacks, newest in bit 0, ACK = 1 */
 	uint8_t history_count;
 	bool empty_due;      /* an empty packet is to be sent: FIN or keepalive */
-	bool fin_asked;      /* FIN follows the last message */
+	uint8_t fin_state;   /* enum nd_ndp_fin */
 	bool solicit_due;    /* a header is to be sent in place of a packet */
 	uint32_t train;      /* first sequence of the train under way */
 	uint32_t syn_end;    /* sequences below belong to the first window */
-	uint32_t fin;        /* own FIN's sequence, ND_NONE before it is sent */
+	uint32_t fin;        /* own FIN's sequence, once it is sent */
 	uint32_t messages_head; /* not fully acknowledged */
 	uint32_t sending;    /* message whose packets are next, or ND_NONE */
 	uint32_t list_next;
@@ -113,7 +120,7 @@ struct nd_ndp_connection {
 	uint32_t beyond;       /* sequences above arrived that have arrived */
 	uint32_t end;          /* one above the last LAST seen */
 	uint32_t pulled;       /* pull counter sent */
-	uint32_t peer_fin;     /* peer's FIN's sequence, ND_NONE before it is seen */
+	uint32_t peer_fin;     /* peer's FIN's sequence, once it is seen */
 	uint32_t mss;          /* peer's full payload, ND_NDP_MSS_UNKNOWN before it is known */
 	uint32_t incoming;     /* list of arriving messages */
 	uint64_t number_base;  /* lowest message that is neither released nor abandoned */
@@ -121,6 +128,7 @@ struct nd_ndp_connection {
 	uint16_t futile;       /* arrivals that could not be kept less those that were; 0 at
 				* least, futile_max + 1 at most */
 	uint16_t put_off;      /* pulls not sent because of that */
+	bool peer_fin_seen;
 	uint64_t bitmap[];     /* of sequences that have arrived, window_packets bits */
 };
 _Static_assert(offsetof(struct nd_ndp_connection, bitmap) + 1024 / 8 <= 512,
@@ -156,6 +164,12 @@ static inline uint32_t nd_ndp_missing(const struct nd_ndp_connection *connection
 static inline bool nd_ndp_end_known(const struct nd_ndp_connection *connection)
 {
 	return connection->end == connection->high;
+}
+
+/* The peer has sent its FIN, and all before that has arrived. */
+static inline bool nd_ndp_peer_is_done(const struct nd_ndp_connection *connection)
+{
+	return connection->peer_fin_seen && connection->arrived == connection->peer_fin + 1;
 }
 
 /* True when nothing can happen unless the peer sends a pull. */

@@ -165,7 +165,7 @@ void nd_ndp_feedback_ack(struct nd_ndp *ndp, struct nd_ndp_connection *connectio
 	if (packet->flags & ND_NDP_FLAG_PULL)
 		take_pull(ndp, connection, packet->ndp.pull);
 	settle(ndp, connection);
-	if (connection->fin != ND_NONE)
+	if (connection->fin_state == ND_NDP_FIN_SENT)
 		nd_ndp_connection_try_end(ndp, connection, now);
 }
 

@@ -159,7 +159,7 @@ static bool breaks_fin(const struct nd_ndp_connection *connection, const struct 
 {
 	uint32_t sequence = packet->ndp.sequence;
 
-	if (connection->peer_fin != ND_NONE)
+	if (connection->peer_fin_seen)
 		return (int32_t)(sequence - connection->peer_fin) > 0 ||
 		       ((packet->flags & ND_NDP_FLAG_FIN) && sequence != connection->peer_fin);
 	return (packet->flags & ND_NDP_FLAG_FIN) && (int32_t)(sequence + 1 - connection->high) < 0;
@@ -173,14 +173,10 @@ static void learn_end(struct nd_ndp_connection *connection, const struct nd_pack
 		connection->high = after;
 	if ((packet->flags & ND_NDP_FLAG_LAST) && after == connection->high)
 		connection->end = after;
-	if (packet->flags & ND_NDP_FLAG_FIN)
+	if (packet->flags & ND_NDP_FLAG_FIN) {
+		connection->peer_fin_seen = true;
 		connection->peer_fin = packet->ndp.sequence;
-}
-
-static bool peer_is_done(const struct nd_ndp_connection *connection)
-{
-	return connection->peer_fin != ND_NONE &&
-	       connection->arrived == connection->peer_fin + 1;
+	}
 }
 
 /* False when it contradicts what we know of its message. */
@@ -206,7 +202,7 @@ static bool on_fresh(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 	carry_pull(ndp, connection, ack, now);
 	nd_ndp_control_answer(ndp, connection, ack ? ND_NDP_ACK : ND_NDP_NACK,
 			      packet->ndp.sequence);
-	if (peer_is_done(connection)) {
+	if (nd_ndp_peer_is_done(connection)) {
 		nd_ndp_connection_finish(ndp, connection);
 		nd_ndp_connection_try_end(ndp, connection, now);
 	}
@@ -253,7 +249,7 @@ static ND_NOINLINE enum arrival judge(struct nd_ndp *ndp, struct nd_ndp_connecti
 /* The one that is missing first, and no FIN in sight: whatever judge() looks for it is not. */
 static bool is_next(const struct nd_ndp_connection *connection, const struct nd_packet *packet)
 {
-	return packet->ndp.sequence == connection->arrived && connection->peer_fin == ND_NONE &&
+	return packet->ndp.sequence == connection->arrived && !connection->peer_fin_seen &&
 	       !(packet->flags & ND_NDP_FLAG_FIN);
 }
 
@@ -290,7 +286,7 @@ static ND_NOINLINE void on_data(struct nd_ndp *ndp, struct nd_ndp_connection *co
 /* Having told us all and taken all but our FIN, the peer may have forgotten us in order. */
 static bool only_fin_is_left(const struct nd_ndp_connection *connection)
 {
-	return peer_is_done(connection) && connection->fin != ND_NONE &&
+	return nd_ndp_peer_is_done(connection) && connection->fin_state == ND_NDP_FIN_SENT &&
 	       connection->base == connection->fin &&
 	       connection->messages_head == ND_NONE;
 }

@@ -268,7 +268,7 @@ ND_INLINE void fill(struct nd_ndp *ndp, struct nd_ndp_connection *connection, ui
 		packet->flags |= ND_NDP_FLAG_REPLY;
 	if (sequence + 1 == connection->next && !nd_ndp_has_unsent(connection))
 		packet->flags |= ND_NDP_FLAG_LAST;
-	if (sequence == connection->fin)
+	if (connection->fin_state == ND_NDP_FIN_SENT && sequence == connection->fin)
 		packet->flags |= ND_NDP_FLAG_FIN;
 	if (is_congested(ndp, now))
 		packet->flags |= ND_NDP_FLAG_CONGESTED;
@@ -376,8 +376,10 @@ static void send_new(struct nd_ndp *ndp, struct nd_ndp_connection *connection,
 		connection->empty_due = false;
 	}
 	sent->offset = offset;
-	if (connection->fin_asked && !nd_ndp_has_unsent(connection))
+	if (connection->fin_state == ND_NDP_FIN_ASKED && !nd_ndp_has_unsent(connection)) {
+		connection->fin_state = ND_NDP_FIN_SENT;
 		connection->fin = sequence;
+	}
 	if (connection->state == ND_NDP_NEW) {
 		connection->state = ND_NDP_OPENING;
 		ndp->counters.connections_opened++;
