@@ -401,13 +401,22 @@ TEST(nd_ndp_submit__listen_reserves_connections)
 	CHECK_EQ(hand_submit(listen), -ENOBUFS);
 	for (uint32_t i = 0; i < 4; i++)
 		hand_connect(2);
-	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_CONNECT, .peer = 2 }),
-		 -ENOBUFS);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_CONNECT, .peer = 2,
+						  .port = 41 }), -ENOBUFS);
 	listen.kind = ND_COMMAND_UNLISTEN;
 	CHECK_EQ(hand_submit(listen), -ENOENT);
 	listen.port = 41;
 	CHECK_EQ(hand_submit(listen), 0);
 	hand_connect(2);
+}
+
+/* As Homa: a program that forgot its port is told. */
+TEST(nd_ndp_submit__refuses_port_0)
+{
+	hand_start_default();
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_LISTEN }), -EINVAL);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_CONNECT, .peer = 2 }),
+		 -EINVAL);
 }
 
 /* ---- at most once ---- */

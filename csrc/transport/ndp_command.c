@@ -34,6 +34,8 @@ static int do_listen(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	struct nd_ndp_listener *listener;
 
 	(void)now;
+	if (command->port == 0)
+		return -EINVAL;
 	if (nd_ndp_listener_find(ndp, command->port))
 		return -EADDRINUSE;
 	listener = free_listener(ndp);
@@ -89,6 +91,8 @@ static int do_connect(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	uint32_t slot;
 
 	(void)now;
+	if (command->port == 0)
+		return -EINVAL;
 	if (ndp->live + ndp->reserved >= ndp->config.connections_max)
 		return -ENOBUFS;
 	slot = nd_ndp_connection_open(ndp, command->peer, choose_id(ndp, command->peer), false,
