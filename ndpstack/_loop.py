@@ -6,7 +6,6 @@ import asyncio
 import os
 import weakref
 from functools import partial
-from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from ndpstack._dispatch import BATCH
@@ -29,7 +28,6 @@ class LoopDriver:
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
         self.loop: Final = loop
-        self.thread: Final = get_ident()
         self._descriptor = -1
         """A copy, which is open as long as the loop watches it: the stack closes in any thread."""
         self._users = 0
@@ -168,7 +166,7 @@ class LoopDriver:
         ready = False
         while not ready:
             future = new_future(self.loop)
-            waiter = partial(complete, self.loop, self.thread, future)
+            waiter = partial(complete, self.loop, future)
             target.add_waiter(waiter)
             try:
                 if target.is_ready():  # Not before: another thread may make it so at any time.

@@ -15,9 +15,7 @@ from ndpstack._waitable import Bell
 
 _R = TypeVar("_R", bound=_Request)
 
-def complete(
-    loop: asyncio.AbstractEventLoop, thread: int, future: asyncio.Future[None]
-) -> None: ...
+def complete(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None: ...
 def settle(future: asyncio.Future[None]) -> None: ...
 def new_future(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]: ...
 
@@ -64,7 +62,6 @@ class Call(Waitable):
         inbox: Inbox,
         future: asyncio.Future[None] | None = ...,
         loop: asyncio.AbstractEventLoop | None = ...,
-        thread: int = ...,
     ) -> None: ...
     def ask(
         self,

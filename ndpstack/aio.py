@@ -211,7 +211,7 @@ class HomaSocket(_AsyncSocket):
         if type(peer) is not Peer:
             peer = await self._resolve(peer, until)
         future = new_future(driver.loop)
-        call = _homa.Call(socket.dispatcher, future, driver.loop, driver.thread)
+        call = _homa.Call(socket.dispatcher, future, driver.loop)
         identity = socket.identity
         try:
             # No call stands between these, so whoever closes it later sees the call.

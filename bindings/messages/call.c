@@ -15,7 +15,7 @@ static PyObject *handle_name;
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	Py_ssize_t count = PyTuple_Size(args);
-	PyObject *inbox = count == 1 || count == 4 ? PyTuple_GetItem(args, 0) : NULL;
+	PyObject *inbox = count == 1 || count == 3 ? PyTuple_GetItem(args, 0) : NULL;
 	struct call *self;
 
 	if (!inbox || !PyObject_TypeCheck(inbox, inbox_type)) {
@@ -30,9 +30,6 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 		return (PyObject *)self;
 	self->future = Py_NewRef(PyTuple_GetItem(args, 1));
 	self->loop = Py_NewRef(PyTuple_GetItem(args, 2));
-	self->thread = PyLong_AsUnsignedLong(PyTuple_GetItem(args, 3));
-	if (PyErr_Occurred())
-		Py_CLEAR(self);
 	return (PyObject *)self;
 }
 
@@ -190,8 +187,8 @@ int call_arrived(struct call *self, struct inbox *inbox, const struct nd_event *
 		keep(inbox, loan);
 	}
 	/* First: an event that was interrupted finds the call again as long as it can. */
-	if ((self->future ? complete(self->loop, self->thread, self->future) :
-			    waitable_wake(&self->waitable)) < 0)
+	if ((self->future ? complete(self->loop, self->future) : waitable_wake(&self->waitable)) <
+	    0)
 		return -1;
 	if (forget(inbox->by_call, self->key) < 0)
 		return -1;
@@ -206,7 +203,7 @@ static PyObject *complete_call(PyObject *object, PyObject *unused)
 	struct call *self = (struct call *)object;
 
 	(void)unused;
-	if (self->future && complete(self->loop, self->thread, self->future) < 0)
+	if (self->future && complete(self->loop, self->future) < 0)
 		return NULL;
 	return PyBool_FromLong(self->future != NULL);
 }
@@ -237,7 +234,7 @@ static PyMethodDef call_methods[] = {
 };
 
 static PyType_Slot call_slots[] = {
-	{ Py_tp_doc, "Call(inbox, future=None, loop=None, thread=0)\n--\n\nA request under way." },
+	{ Py_tp_doc, "Call(inbox, future=None, loop=None)\n--\n\nA request under way." },
 	{ Py_tp_new, call_new },
 	{ Py_tp_dealloc, call_dealloc },
 	{ Py_tp_traverse, call_traverse },

@@ -57,11 +57,32 @@ static bool was_closed(PyObject *loop)
 	return is_closed;
 }
 
-int complete(PyObject *loop, unsigned long thread, PyObject *future)
+/* The loop that runs in this thread, or None. asyncio is imported by whoever has a loop. */
+static PyObject *running_loop(void)
 {
-	PyObject *result;
+	PyObject *asyncio;
 
-	if (PyThread_get_thread_ident() == thread)
+	if (!running_loop_function) {
+		asyncio = PyImport_ImportModule("asyncio");
+		if (!asyncio)
+			return NULL;
+		running_loop_function = PyObject_GetAttrString(asyncio, "_get_running_loop");
+		Py_DECREF(asyncio);
+		if (!running_loop_function)
+			return NULL;
+	}
+	return PyObject_CallNoArgs(running_loop_function);
+}
+
+int complete(PyObject *loop, PyObject *future)
+{
+	PyObject *running = running_loop(), *result;
+
+	if (!running)
+		return -1;
+	Py_DECREF(running);
+	/* Not by the thread it ran in before: a loop may go on in another one. */
+	if (running == loop)
 		result = settle(NULL, future);
 	else
 		result = PyObject_CallMethodObjArgs(loop, threadsafe_name, settle_function, future,
@@ -75,29 +96,11 @@ int complete(PyObject *loop, unsigned long thread, PyObject *future)
 static PyObject *complete_of(PyObject *module, PyObject *args)
 {
 	PyObject *loop, *future;
-	unsigned long thread;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OkO:complete", &loop, &thread, &future))
+	if (!PyArg_ParseTuple(args, "OO:complete", &loop, &future))
 		return NULL;
-	return complete(loop, thread, future) < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-/* asyncio is imported by whoever has a loop. */
-static PyObject *running_loop(void)
-{
-	PyObject *asyncio;
-
-	if (!running_loop_function) {
-		asyncio = PyImport_ImportModule("asyncio");
-		if (!asyncio)
-			return NULL;
-		running_loop_function = PyObject_GetAttrString(asyncio, "get_running_loop");
-		Py_DECREF(asyncio);
-		if (!running_loop_function)
-			return NULL;
-	}
-	return PyObject_CallNoArgs(running_loop_function);
+	return complete(loop, future) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *new_future(PyObject *module, PyObject *loop)
@@ -109,8 +112,8 @@ static PyObject *new_future(PyObject *module, PyObject *loop)
 		return NULL;
 	Py_DECREF(running);
 	if (running != loop) {
-		PyErr_SetString(PyExc_RuntimeError, "this socket belongs to another event loop: "
-						    "open one in each loop");
+		PyErr_SetString(PyExc_RuntimeError, "this socket belongs to another event loop than "
+						    "runs here: open one in each loop");
 		return NULL;
 	}
 	return PyObject_CallMethodObjArgs(loop, create_name, NULL);
@@ -118,7 +121,7 @@ static PyObject *new_future(PyObject *module, PyObject *loop)
 
 static PyMethodDef functions[] = {
 	{ "complete", complete_of, METH_VARARGS,
-	  "complete(loop, thread, future)\n--\n\n"
+	  "complete(loop, future)\n--\n\n"
 	  "Lets the task go on that awaits the future, if any does; from any thread." },
 	{ "settle", settle, METH_O,
 	  "settle(future)\n--\n\nThe same, in the loop's thread." },

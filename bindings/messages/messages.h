@@ -56,7 +56,6 @@ struct call {
 	PyObject *view, *failure; /* how it ended, or NULL both */
 	PyObject *owner, *peer, *port, *until;
 	PyObject *future, *loop; /* of the task that awaits it, or NULL both */
-	unsigned long thread;    /* ... and the loop's */
 	unsigned long long id, key;
 	int buffer;
 };
@@ -123,7 +122,7 @@ int waitable_clear(PyObject *self);
 int waitable_wake(struct waitable *waitable);
 
 /* Lets the task go on that awaits a future; from any thread. -1 with an exception. */
-int complete(PyObject *loop, unsigned long thread, PyObject *future);
+int complete(PyObject *loop, PyObject *future);
 
 /* ---- messages ---- */
 

@@ -312,6 +312,42 @@ def test_a_socket_belongs_to_its_loop(kind: str, pair: Pair) -> None:
     socket.close()
 
 
+def test_a_loop_goes_on_in_another_thread(kind: str, pair: Pair) -> None:
+    """And is woken there by the thread in which it began, which takes its reply."""
+
+    async def begin() -> tuple[aio.HomaSocket, asyncio.Task[memoryview]]:
+        client = aio.HomaSocket(pair[1])
+        asked = asyncio.create_task(client.request(address, b"x", timeout=20))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # The request leaves at the end of its task's turn.
+        return client, asked
+
+    async def end(asked: asyncio.Task[memoryview]) -> bytes:
+        runs.set()
+        return bytes(await asked)
+
+    def go_on() -> None:
+        got.append(loop.run_until_complete(end(asked)))
+        client.close()
+        loop.close()
+
+    address, runs, got = (pair[1].peer(pair[0].address), PORT), threading.Event(), list[bytes]()
+    with ndpstack.HomaSocket(pair[0]) as server:
+        server.bind(PORT)
+        loop = LOOPS[kind]()
+        loop.set_debug(True)  # It raises where another thread takes it for its own.
+        client, asked = loop.run_until_complete(begin())
+        rpc = server.recv(timeout=20)
+        with pair[1].dispatcher._lead:  # The loop does not take the reply itself.
+            thread = threading.Thread(target=go_on)
+            thread.start()
+            runs.wait(20)
+            rpc.reply(b"y")
+            pair[1].dispatcher._take(20_000_000_000)
+        thread.join(20)
+    assert got == [b"y"]
+
+
 def test_a_loop_that_was_closed_early_spoils_no_other_call(kind: str, pair: Pair) -> None:
     """Its reply comes to whoever takes events then, who asked for something else."""
     address = pair[1].peer(pair[0].address), PORT  # Asking for it would take turns of the loop.
