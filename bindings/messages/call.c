@@ -176,7 +176,8 @@ static PyObject *ask(PyObject *object, PyObject *const *args, Py_ssize_t count)
 int call_arrived(struct call *self, struct inbox *inbox, const struct nd_event *event)
 {
 	struct lease *loan;
-	PyObject *view;
+	PyObject *view, *key;
+	int code;
 
 	self->id = event->id;
 	if (!self->view && !self->failure && !inbox->owned) {
@@ -190,7 +191,10 @@ int call_arrived(struct call *self, struct inbox *inbox, const struct nd_event *
 	if ((self->future ? complete(self->loop, self->future) : waitable_wake(&self->waitable)) <
 	    0)
 		return -1;
-	if (forget(inbox->by_call, self->key) < 0)
+	key = PyLong_FromUnsignedLongLong(self->key);
+	code = key ? forget(inbox->by_call, key) : -1;
+	Py_XDECREF(key);
+	if (code < 0)
 		return -1;
 	/* Last: the event names no call any more after this. */
 	if (!inbox->owned)

@@ -74,12 +74,10 @@ static PyObject *target_of(PyObject *targets, unsigned long long key)
 	return Py_XNewRef(target);
 }
 
-int forget(PyObject *targets, unsigned long long key)
+int forget(PyObject *targets, PyObject *key)
 {
-	PyObject *number = PyLong_FromUnsignedLongLong(key);
-	int code = number ? PyDict_DelItem(targets, number) : -1;
+	int code = PyDict_DelItem(targets, key);
 
-	Py_XDECREF(number);
 	if (code < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) {
 		PyErr_Clear();
 		return 0;

@@ -76,6 +76,7 @@ struct request {
 	PyObject *weak;
 	struct service *service;
 	PyObject *data;
+	PyObject *number; /* its id, which is forgotten also where there is no memory */
 	unsigned long long id;
 	unsigned int peer;
 	int failed; /* errno of why its client has given up */
@@ -136,7 +137,7 @@ PyObject *view_of(struct inbox *inbox, const struct nd_event *event, struct leas
 void keep(struct inbox *inbox, struct lease *loan);
 
 /* No message with this key is for anybody any more. -1 with an exception. */
-int forget(PyObject *targets, unsigned long long key);
+int forget(PyObject *targets, PyObject *key);
 
 /*
  * Hands a message to its target, which may have it already. An exception is one of those who were

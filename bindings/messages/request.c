@@ -69,6 +69,9 @@ static struct request *make_request(struct service *service, unsigned int peer,
 	self->data = data;
 	self->id = id;
 	self->peer = peer;
+	self->number = PyLong_FromUnsignedLongLong(id);
+	if (!self->number)
+		Py_CLEAR(self);
 	return self;
 }
 
@@ -86,13 +89,11 @@ static PyObject *make(PyObject *object, PyObject *args)
 /* The dispatcher knows it, only as long as others do; and it waits for the application. */
 static int enqueue(struct service *service, struct request *request)
 {
-	PyObject *number = PyLong_FromUnsignedLongLong(request->id), *result = NULL;
-	PyObject *reference = PyWeakref_NewRef((PyObject *)request, NULL);
+	PyObject *reference = PyWeakref_NewRef((PyObject *)request, NULL), *result = NULL;
 
-	if (number && reference &&
-	    PyDict_SetItem(service->inbox->by_rpc, number, reference) == 0)
+	if (reference &&
+	    PyDict_SetItem(service->inbox->by_rpc, request->number, reference) == 0)
 		result = PyObject_CallMethodObjArgs(service->queue, append_name, request, NULL);
-	Py_XDECREF(number);
 	Py_XDECREF(reference);
 	Py_XDECREF(result);
 	return result ? 0 : -1;
@@ -209,7 +210,7 @@ static int end_request(struct request *self)
 	Py_BEGIN_ALLOW_THREADS
 	inbox->verbs->tell(inbox->handle, ND_PROTO_HOMA, ND_COMMAND_CANCEL, 0, self->id, 0, 0, 0);
 	Py_END_ALLOW_THREADS
-	return forget(inbox->by_rpc, self->id);
+	return forget(inbox->by_rpc, self->number);
 }
 
 static PyObject *end(PyObject *object, PyObject *unused)
@@ -241,6 +242,7 @@ static void request_dealloc(PyObject *object)
 	if (self->weak)
 		PyObject_ClearWeakRefs(object);
 	request_clear(object);
+	Py_CLEAR(self->number);
 	Py_CLEAR(self->service);
 	free_object(object);
 }
@@ -281,9 +283,10 @@ static PyObject *answer(PyObject *object, PyObject *const *args, Py_ssize_t coun
 	else if (view.len <= (Py_ssize_t)inbox->message_bytes_max)
 		code = hand_over(self, &view, later);
 	PyBuffer_Release(&view);
-	if (code >= 0 && forget(inbox->by_rpc, self->id) < 0)
+	if (code >= 0 && forget(inbox->by_rpc, self->number) < 0)
 		return NULL;
-	return PyLong_FromLong(code);
+	/* Not the buffer's number, for which there may be no memory after the reply was sent. */
+	return PyLong_FromLong(code < 0 ? code : 0);
 }
 
 static PyObject *socket_of(PyObject *object, void *unused)

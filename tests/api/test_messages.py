@@ -188,6 +188,26 @@ def test_a_request_without_memory_is_made_later(pair: Pair) -> None:
     assert failed == 2
 
 
+def test_a_reply_without_memory_leaves_nothing(pair: Pair) -> None:
+    """Each of its allocations fails once."""
+    testcapi = pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
+    with ndpstack.HomaSocket(pair[0]) as server, ndpstack.HomaSocket(pair[1]) as client:
+        server.bind(PORT)
+        for place in range(10):
+            call = client.start((pair[0].address, PORT), b"x", timeout=20)
+            rpc = server.recv(timeout=20)
+            testcapi.set_nomemory(place, place + 1)
+            try:
+                rpc.answer(b"y", False)
+            except MemoryError:
+                rpc.reply(b"y")
+            finally:
+                testcapi.remove_mem_hooks()
+            assert bytes(call.result()) == b"y"
+            del rpc
+            assert not pair[0].dispatcher.by_rpc
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="needs buffers written in Python (3.12)")
 def test_a_reply_whose_data_reply_is_one(pair: Pair) -> None:
     """The core would refuse the second one, and with it the first."""
