@@ -436,12 +436,15 @@ class Dispatcher(_messages.Inbox):
             self.by_call[call.key] = call
 
     def _hand_out(self, count: int) -> None:
-        """Gives each event of the batch in the buffer to its target, once."""
-        if count <= 0:
-            if count not in (0, -errno.EINTR):
-                self.fail(-count, f"stack {self.name}")
-            return
-        self.hand_out()
+        """Gives each event of the batch in the buffer to its target, once.
+
+        Args:
+            count: As of nd_app_batch(): a negative error number ends the stack.
+        """
+        if count > 0:
+            self.hand_out()
+        elif count not in (0, -errno.EINTR):
+            self.fail(-count, f"stack {self.name}")
 
     def give(self, at: int, again: bool) -> None:
         """Hands out what is no message of Homa's.

@@ -4,7 +4,8 @@
 
 PyTypeObject *lease_type;
 
-static struct lease *lease_make(struct inbox *inbox)
+/* Of the message that an event brought. */
+static struct lease *lease_make(struct inbox *inbox, const struct nd_event *event)
 {
 	struct lease *self = (struct lease *)PyType_GenericAlloc(lease_type, 0);
 
@@ -13,30 +14,28 @@ static struct lease *lease_make(struct inbox *inbox)
 	self->app = Py_NewRef(inbox->app);
 	self->handle = inbox->handle;
 	self->verbs = inbox->verbs;
+	self->protocol = event->protocol;
+	self->id = event->id;
+	self->message = event->message;
+	self->bytes = event->bytes;
+	self->payload = event->payload;
 	return self;
 }
 
 static PyObject *lease_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	unsigned long long id, message, payload;
-	unsigned char protocol;
-	struct lease *self;
+	struct nd_event event = { 0 };
 	PyObject *inbox;
-	Py_ssize_t bytes;
 
 	(void)type, (void)keywords;
-	if (!PyArg_ParseTuple(args, "O!bKKnK:Lease", inbox_type, &inbox, &protocol, &id, &message,
-			      &bytes, &payload))
+	if (!PyArg_ParseTuple(args, "O!bKKIK:Lease", inbox_type, &inbox, &event.protocol, &id,
+			      &message, &event.bytes, &payload))
 		return NULL;
-	self = lease_make((struct inbox *)inbox);
-	if (!self)
-		return NULL;
-	self->protocol = protocol;
-	self->id = id;
-	self->message = message;
-	self->bytes = bytes;
-	self->payload = (void *)(uintptr_t)payload;
-	return (PyObject *)self;
+	event.id = id;
+	event.message = message;
+	event.payload = (void *)(uintptr_t)payload;
+	return (PyObject *)lease_make((struct inbox *)inbox, &event);
 }
 
 static void lease_dealloc(PyObject *object)
@@ -67,15 +66,8 @@ PyObject *view_of(struct inbox *inbox, const struct nd_event *event, struct leas
 	if (event->bytes <= ND_APP_COPY_BYTES) {
 		memory = PyByteArray_FromStringAndSize((const char *)event->payload, event->bytes);
 	} else {
-		*loan = lease_make(inbox);
+		*loan = lease_make(inbox, event);
 		memory = (PyObject *)*loan;
-		if (*loan) {
-			(*loan)->protocol = event->protocol;
-			(*loan)->id = event->id;
-			(*loan)->message = event->message;
-			(*loan)->bytes = event->bytes;
-			(*loan)->payload = event->payload;
-		}
 	}
 	view = memory ? PyMemoryView_FromObject(memory) : NULL;
 	if (!*loan || !view)
