@@ -68,6 +68,7 @@ struct memory_port {
 	bool listens;
 	bool armed;       /* about to block since the last receive: the bell may have been rung */
 	bool broken;      /* the other end wrote nonsense */
+	bool deaf;        /* to whoever knocks: there was no descriptor for the last one */
 	uint32_t taken;   /* slots that the RX batch covers */
 	int epoll;        /* the one descriptor to poll, whatever is attached */
 	int listener;
@@ -360,6 +361,16 @@ static void greet(struct memory_port *self, int connection)
 	self->port.counters.peer_refused++;
 }
 
+/* Who knocks is to wake the port's owner, or waits for the next check in silence. */
+static void heed(struct memory_port *self, bool wakes)
+{
+	struct epoll_event event = { .events = wakes ? EPOLLIN : 0 };
+
+	if (wakes == self->deaf)
+		epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->listener, &event);
+	self->deaf = !wakes;
+}
+
 /* Looks at who waits: the first sound peer is attached, others are turned away. */
 static void answer(struct memory_port *self)
 {
@@ -377,6 +388,14 @@ static void answer(struct memory_port *self)
 			     "%s: refused a peer of another user; run both ends as one user",
 			     self->port.name);
 	}
+	heed(self, connection == -EAGAIN);
+	if (connection == -EMFILE || connection == -ENFILE)
+		nd_error_set(&self->why, connection,
+			     "%s: a peer waits, and there is no free descriptor for it; raise the "
+			     "limit of %s",
+			     self->port.name,
+			     connection == -EMFILE ? "this process (LimitNOFILE, ulimit -n)" :
+						     "all processes (fs.file-max)");
 }
 
 static enum nd_port_state memory_check(struct nd_port *port, nd_ns now, struct nd_error *error)

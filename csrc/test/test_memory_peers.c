@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory ports before other ends that come, go, differ, or are hostile. */
 #include "port/fds.h"
+#include "test/descriptors.h"
 #include "test/memory_ends.h"
 
 #include <errno.h>
@@ -255,6 +256,41 @@ TEST(nd_port_check__takes_memory_that_is_sealed_further)
 	bring(connection, &sound);
 	further_seal = 0;
 	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	nd_port_close(a);
+	close(connection);
+}
+
+/* True when the port's owner would be woken. */
+static bool wakes(const struct nd_port *port)
+{
+	int descriptors[ND_PORT_DESCRIPTORS_MAX];
+	struct pollfd entry = { .events = POLLIN };
+
+	CHECK_EQ(nd_port_descriptors(port, descriptors), 1);
+	entry.fd = descriptors[0];
+	return poll(&entry, 1, 0) == 1;
+}
+
+/* A peer for whom there is no descriptor waits for a check that has one, and wakes nobody. */
+TEST(nd_port_check__sleeps_without_a_descriptor)
+{
+	struct nd_port *a;
+	int connection;
+	rlim_t before;
+
+	choose_name("descriptors");
+	a = open_end(true);
+	connection = nd_fds_connect(name, &error);
+	CHECK(wakes(a));
+	before = set_descriptors_max(next_descriptor());
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_DOWN);
+	CHECK(strstr(error.text, "no free descriptor"));
+	CHECK(!wakes(a));
+	set_descriptors_max(before);
+	bring(connection, &sound);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	close(nd_fds_connect(name, &error));
+	CHECK(wakes(a));
 	nd_port_close(a);
 	close(connection);
 }

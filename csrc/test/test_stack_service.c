@@ -2,11 +2,11 @@
 /* A core that serves other processes: whom it takes, and what it does when it can take nobody. */
 #include "host/core.h"
 #include "port/fds.h"
+#include "test/descriptors.h"
 #include "test/memory_pair.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -48,29 +48,6 @@ static void await_success(pid_t child)
 }
 
 /* ---- descriptors ---- */
-
-/* The soft limit on descriptors as it was. */
-static rlim_t set_descriptors_max(rlim_t most)
-{
-	struct rlimit limit;
-	rlim_t before;
-
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	before = limit.rlim_cur;
-	limit.rlim_cur = most;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	return before;
-}
-
-/* The lowest that is free. */
-static rlim_t next_descriptor(void)
-{
-	int fd = dup(0);
-
-	CHECK(fd >= 0);
-	close(fd);
-	return (rlim_t)fd;
-}
 
 /* Has descriptors, and patience with a core that has none. */
 static void attach_in_time(const char *service)
