@@ -98,7 +98,7 @@ static int resolve(struct nd_core *core, uint32_t app, const struct nd_command *
 					: ND_UNREACHABLE_NO_ADDRESS;
 		return -EHOSTUNREACH;
 	}
-	peer = nd_peers_find(&core->peers, event->peer);
+	peer = nd_peers_name(&core->peers, event->peer, now);
 	if (core->resolver.bell < 0 || event->peer == ND_PEERS_SELF ||
 	    peer->way != ND_PEER_NO_WAY)
 		return 0;
@@ -113,11 +113,10 @@ static int resolve(struct nd_core *core, uint32_t app, const struct nd_command *
 /* Whether the peer that a command names can be talked to, as far as is known. */
 static int check_peer(struct nd_core *core, uint32_t handle, uint32_t *detail, nd_ns now)
 {
-	struct nd_peer *peer = nd_peers_find(&core->peers, handle);
+	struct nd_peer *peer = nd_peers_name(&core->peers, handle, now);
 
 	if (!peer)
 		return -ESTALE;
-	peer->used_at = now;
 	*detail = handle == ND_PEERS_SELF ? ND_UNREACHABLE_SELF : peer->lost;
 	if (peer->lost)
 		nd_core_ask_way(core, peer, now);

@@ -98,6 +98,14 @@ static uint32_t next_handle(const struct nd_peers *peers, uint32_t handle)
 	return handle > ND_NONE - 1 - step ? ND_NONE : handle + step;
 }
 
+static bool is_idle(const struct nd_peer *peer, nd_ns now)
+{
+	nd_ns most = peer->named ? ND_PEERS_IDLE
+				 : nd_min_u64(ND_PEERS_IDLE, peer->used_at - peer->met_at);
+
+	return now - peer->used_at >= most;
+}
+
 /* A slot whose address has been idle for long, forgotten; or ND_NONE. */
 static uint32_t evict(struct nd_peers *peers, nd_ns now)
 {
@@ -106,7 +114,7 @@ static uint32_t evict(struct nd_peers *peers, nd_ns now)
 		struct nd_peer *peer = &peers->entries[slot];
 
 		peers->hand = slot + 1 < peers->count ? slot + 1 : ND_PEERS_SELF + 1;
-		if (slot == ND_PEERS_SELF || now - peer->used_at < ND_PEERS_IDLE ||
+		if (slot == ND_PEERS_SELF || !is_idle(peer, now) ||
 		    next_handle(peers, peer->handle) == ND_NONE)
 			continue;
 		nd_map_remove(&peers->map, key_of(peers, peer->frame.target));
@@ -170,7 +178,7 @@ static ND_NOINLINE uint32_t look_up(struct nd_peers *peers, const uint8_t addres
 	if (slot == ND_NONE)
 		return ND_NONE;
 	peer = &peers->entries[slot];
-	peer->used_at = now;
+	peer->met_at = peer->used_at = now;
 	peer->port = port;
 	memcpy(peer->frame.source_mac, own_mac, 6);
 	if (derive) {

@@ -5,7 +5,9 @@
  * Handle 0 is the host itself. A handle is never given to another address, because engines and
  * applications may hold it as long as they like: it is a slot and how often the slot was used
  * before. An address that nothing was sent to or heard from for a while makes room when the table
- * is full; whoever still holds its handle finds that it names nobody, and asks again.
+ * is full; whoever still holds its handle finds that it names nobody, and asks again. Anybody can
+ * write any source into packets: one that nobody here has named makes room once it was idle for as
+ * long as it was in use before, so that a flood of them displaces itself.
  */
 #ifndef ND_HOST_PEERS_H
 #define ND_HOST_PEERS_H
@@ -15,7 +17,7 @@
 
 #define ND_PEERS_SELF 0u
 #define ND_PEERS_LIMIT_MAX (1u << 24)
-#define ND_PEERS_IDLE (60 * ND_SEC) /* before an address may make room for another */
+#define ND_PEERS_IDLE (60 * ND_SEC) /* before an address makes room for another */
 
 /* How we know the way, weakest first. */
 enum nd_peer_way {
@@ -29,10 +31,12 @@ struct nd_peer {
 	struct nd_frame_peer frame; /* from us to it */
 	struct nd_frame_template template; /* ... ready to encode, once prepared */
 	bool prepared;
+	bool named;                 /* by an application or the control plane */
 	uint8_t port;               /* index of the port that leads to it */
 	uint8_t way;                /* enum nd_peer_way */
 	uint8_t lost;               /* NO_WAY: enum nd_stack_unreachable */
 	uint32_t handle;
+	nd_ns met_at;               /* when it was new */
 	nd_ns used_at;              /* when something was last sent to it or came from it */
 	nd_ns asked_at;             /* when the control plane was last asked for the way, or 0 */
 };
@@ -73,6 +77,18 @@ static inline struct nd_peer *nd_peers_find(const struct nd_peers *peers, uint32
 	return slot < peers->count && peers->entries[slot].handle == handle
 		       ? &peers->entries[slot]
 		       : NULL;
+}
+
+/* The peer of a handle as above, which is wanted here from now on; NULL as above. */
+static inline struct nd_peer *nd_peers_name(struct nd_peers *peers, uint32_t handle, nd_ns now)
+{
+	struct nd_peer *peer = nd_peers_find(peers, handle);
+
+	if (peer) {
+		peer->named = true;
+		peer->used_at = now;
+	}
+	return peer;
 }
 
 /* Sets the way to a peer, unless a stronger one is known already. */

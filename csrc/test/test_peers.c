@@ -25,6 +25,15 @@ static uint32_t get(uint32_t host, nd_ns now)
 	return nd_peers_get(&peers, address, 0, mac, false, now);
 }
 
+/* ... that an application names. */
+static uint32_t get_named(uint32_t host, nd_ns now)
+{
+	uint32_t handle = get(host, now);
+
+	CHECK(nd_peers_name(&peers, handle, now));
+	return handle;
+}
+
 TEST(nd_peers_get__names_each_address_once)
 {
 	uint32_t first;
@@ -48,7 +57,7 @@ TEST(nd_peers_get__idle_ones_make_room)
 
 	set_up();
 	for (uint32_t i = 2; i <= LIMIT; i++)
-		handles[i - 1] = get(i, i);
+		handles[i - 1] = get_named(i, i);
 	CHECK_EQ(get(100, ND_PEERS_IDLE), ND_NONE);
 	CHECK_EQ(get(2, ND_PEERS_IDLE), handles[1]); /* the oldest is used again */
 	fresh = get(100, ND_PEERS_IDLE + 3);         /* so the next makes room */
@@ -59,6 +68,44 @@ TEST(nd_peers_get__idle_ones_make_room)
 	CHECK_EQ(nd_peers_find(&peers, fresh)->way, ND_PEER_NO_WAY);
 	for (uint32_t i = 3; i < LIMIT; i++)
 		CHECK(nd_peers_find(&peers, handles[i]));
+	nd_peers_free(&peers);
+}
+
+/* Packets with made-up sources displace each other, and nobody who is wanted or talks for long. */
+TEST(nd_peers_get__a_flood_displaces_itself)
+{
+	const nd_ns talk = ND_SEC;
+	uint32_t named, talking;
+
+	set_up();
+	named = get_named(2, 0);
+	talking = get(3, 0);
+	get(3, talk);
+	for (uint32_t i = 0; i < 1000; i++)
+		CHECK(get(100 + i, talk + i) != ND_NONE);
+	CHECK_EQ(get_named(2, talk + 1000), named);
+	CHECK_EQ(get(3, talk + 1000), talking);
+	CHECK(get_named(4, talk + 1000) != ND_NONE); /* and there is room for who is wanted now */
+	for (uint32_t i = 0; i < LIMIT; i++)
+		get(2000 + i, 3 * talk);
+	CHECK(get(3, 3 * talk) != talking); /* it was silent for longer than it had talked */
+	CHECK_EQ(get(2, 3 * talk), named);
+	nd_peers_free(&peers);
+}
+
+/* Nobody is kept for longer than a minute for having talked for long. */
+TEST(nd_peers_get__talk_counts_for_a_minute_at_most)
+{
+	uint32_t handles[LIMIT];
+
+	set_up();
+	for (uint32_t i = 2; i <= LIMIT; i++) {
+		handles[i - 1] = get(i, 0);
+		get(i, 10 * ND_PEERS_IDLE);
+	}
+	CHECK_EQ(get(100, 11 * ND_PEERS_IDLE - 1), ND_NONE);
+	CHECK(get(100, 11 * ND_PEERS_IDLE) != ND_NONE);
+	CHECK(!nd_peers_find(&peers, handles[1]));
 	nd_peers_free(&peers);
 }
 

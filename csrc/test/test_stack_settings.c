@@ -118,6 +118,29 @@ TEST(nd_stack_settings__are_the_core_s_own)
 	nd_stack_close(stack);
 }
 
+/* Whoever an application asked for keeps its place: no other takes the only one. */
+TEST(nd_stack_config__peers_max)
+{
+	struct nd_stack_config config = config_of(name_of("peers"), 0, false);
+	struct nd_stack *stack;
+	uint8_t *buffer;
+	struct nd_event event;
+
+	config.peers_max = 2; /* the host itself and one */
+	stack = open_stack(&config);
+	resolve(stack, addresses[false][1]);
+	buffer = nd_stack_buffer(stack, 16);
+	memcpy(buffer, addresses[false][1], 16);
+	buffer[15]++;
+	submit(stack, ND_PROTO_OTHER,
+	       (struct nd_command){
+		       .kind = ND_STACK_COMMAND_PEER, .payload = buffer, .bytes = 16 });
+	event = expect(stack, ND_EVENT_FAILED);
+	CHECK_EQ(event.error, -EHOSTUNREACH);
+	CHECK_EQ(event.detail, ND_UNREACHABLE_PEERS_FULL);
+	nd_stack_close(stack);
+}
+
 /* ---- what the MTU does ---- */
 
 /* Bytes of the frames that one message takes, on average. */
