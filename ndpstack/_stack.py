@@ -409,14 +409,15 @@ class Stack(Single):
 
         Raises:
             ValueError: One of them is no address.
-            NdpError: The core is in another process, or knows too many.
+            NdpError: The core is in another process, or knows too many, or this is its own address.
         """
         raw = bytes.fromhex(mac.replace(":", ""))
         if len(raw) != MAC_BYTES:
             raise ValueError(f"{mac} is no MAC address")
         target = ffi.new("uint8_t[]", pack(address))
         code = lib.nd_app_set_peer(self.dispatcher.app, target, 0, ffi.new("uint8_t[]", raw))
-        self.dispatcher.check(code, f"cannot set the neighbour {address}")
+        own = " (it is this host itself)" if code == -errno.EINVAL else ""
+        self.dispatcher.check(code, f"cannot set the neighbour {address}{own}")
 
     # ---- what it is doing ----
 

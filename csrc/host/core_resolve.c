@@ -151,6 +151,8 @@ int nd_core_find_way(struct nd_core *core, const uint8_t address[16], uint32_t p
 	nd_recorder_way(core->recorder, ND_RECORD_FOUND, port_index, 0, address, mac, now);
 	if (handle == ND_NONE)
 		return -ENOBUFS;
+	if (handle == ND_PEERS_SELF)
+		return -EINVAL;
 	peer = nd_peers_name(&core->peers, handle, now);
 	nd_peers_set_way(peer, (uint8_t)port_index, port->mac, mac, ND_PEER_SET);
 	peer->lost = 0;

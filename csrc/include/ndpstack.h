@@ -280,7 +280,11 @@ int nd_stack_resolver(struct nd_stack *stack);
 /* Takes up to limit addresses whose ways are missing; returns how many, or -ENOTSUP. */
 int nd_stack_unresolved(struct nd_stack *stack, uint8_t (*addresses)[16], uint32_t limit);
 
-/* Where packets to an address go: port by index, MAC address of it or of the next hop. */
+/*
+ * Where packets to an address go: port by index, MAC address of it or of the next hop. -EINVAL: there
+ * is no such port, or the address is the host's own. -ENOBUFS: peers_max addresses are in use, or the
+ * host has no address of this family.
+ */
 int nd_stack_set_peer(struct nd_stack *stack, const uint8_t address[16], uint32_t port,
 		      const uint8_t mac[6]);
 

@@ -148,6 +148,19 @@ TEST(nd_stack_resolver__answers_when_the_way_is_known)
 	veth_delete("s0");
 }
 
+TEST(nd_stack_set_peer__refuses_the_own_address)
+{
+	struct pair pair;
+
+	veth_add("s0", "s1", 1500);
+	pair.server = open_end(ND_PORT_PACKET, "s0", 0, false);
+	pair.client = open_end(ND_PORT_PACKET, "s1", 1, false);
+	CHECK_EQ(nd_stack_set_peer(pair.client, addresses[0][1], 0, macs[0]), -EINVAL);
+	CHECK_EQ(nd_stack_lose_peer(pair.client, addresses[0][1], ND_UNREACHABLE_NO_ROUTE), -EINVAL);
+	close_pair(&pair);
+	veth_delete("s0");
+}
+
 /* ... or until it is known that there is none: with the reason, and for what comes next too. */
 TEST(nd_stack_lose_peer__says_why)
 {

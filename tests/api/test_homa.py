@@ -210,6 +210,12 @@ def test_what_is_no_address_is_told_so(pair: Pair, host: str) -> None:
         client.request((host, PORT), b"x")
 
 
+def test_the_own_address_is_no_neighbour(pair: Pair) -> None:
+    with pytest.raises(errors.NdpError, match=r"cannot set the neighbour .* this host itself"):
+        pair[1].set_neighbour(pair[1].address, "02:00:00:00:00:01")
+    pair[1].set_neighbour(pair[0].address, "02:00:00:00:00:01")
+
+
 def test_a_port_is_served_once(pair: Pair) -> None:
     with ndpstack.HomaSocket(pair[0]) as one, ndpstack.HomaSocket(pair[0]) as other:
         one.bind(PORT)
