@@ -53,6 +53,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* g++ says of functions that are named like structs that they hide constructors. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 #include "base/error.h"
@@ -356,6 +359,7 @@ int nd_stack_port_state(struct nd_stack *stack, uint32_t index, enum nd_port_sta
 const char *nd_stack_audit(struct nd_stack *stack);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 STRICT = ["-std=c11", *WARNINGS]
 EXAMPLES = sorted((ROOT / "examples").glob("*.c"))
 IN_TREE = [f"-I{ROOT / 'csrc' / name}" for name in ("include", "")]
