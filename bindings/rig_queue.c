@@ -32,7 +32,7 @@ struct nd_rig_queue *nd_rig_queue_new(const struct nd_queue_ops *ops, const void
 	rig = nd_rig_allocate(sizeof(*rig));
 	if (!rig)
 		goto out_of_memory;
-	rig->shed = (struct nd_shed){ .dropped = ND_NONE, .returned = ND_NONE };
+	rig->shed = ND_SHED_EMPTY;
 	rig->pool_memory = nd_rig_allocate(nd_pool_bytes(packets_max, sizeof(struct nd_packet)));
 	rig->queue = nd_rig_allocate(ops->bytes(config));
 	if (!rig->pool_memory || !rig->queue)

@@ -203,7 +203,8 @@ static void cut_tail(struct ndp_queue *self, struct nd_shed *shed)
 	struct nd_packet *tail = nd_queue_packet(&self->queue, index);
 
 	data_let_go(self, tail);
-	cut(self, index, tail, shed);
+	if (cut(self, index, tail, shed) == ND_TRIMMED)
+		shed->cut = index;
 }
 
 static ND_NOINLINE enum nd_verdict data_overflow(struct ndp_queue *self, uint32_t index,

@@ -29,13 +29,15 @@ enum nd_verdict {
 	ND_RETURNED, /* not queued: its header is in shed->returned, addressed to its sender */
 };
 
-/* Packets that left the queue without being served; lists linked through packet->next. */
+/* What an arrival did to others, and itself; lists linked through packet->next. */
 struct nd_shed {
 	uint32_t dropped;  /* pool index of the first packet to free, or ND_NONE */
 	uint32_t returned; /* pool index of the first header to send back, or ND_NONE */
+	uint32_t cut;      /* pool index of a queued packet that was trimmed for it, or ND_NONE */
 };
 
-#define ND_SHED_EMPTY ((struct nd_shed){ .dropped = ND_NONE, .returned = ND_NONE })
+#define ND_SHED_EMPTY \
+	((struct nd_shed){ .dropped = ND_NONE, .returned = ND_NONE, .cut = ND_NONE })
 
 /* One list for all disciplines, so that tools print the same columns for each. */
 #define ND_QUEUE_COUNTERS(X) \
@@ -95,7 +97,7 @@ struct nd_queue_ops {
 	size_t (*bytes)(const void *config);
 	void (*init)(struct nd_queue *queue, const struct nd_pool *pool, const void *config,
 		     struct nd_queue_counters *counters, uint64_t seed);
-	/* shed lists must be ND_NONE on entry. */
+	/* shed must be ND_SHED_EMPTY on entry. */
 	enum nd_verdict (*enqueue)(struct nd_queue *queue, uint32_t index, nd_ns now,
 				   struct nd_shed *shed);
 	/* Index of the packet to send now, or ND_NONE when empty or blocked. */

@@ -50,6 +50,8 @@ static void offer_watched(struct nd_sim *sim, struct nd_sim_port *port, uint32_t
 	nd_probe_before_enqueue(sim, number, index);
 	if (queue->ops->enqueue(queue, index, sim->now_ns, &left) == ND_TRIMMED)
 		nd_probe_record(sim, ND_SIM_RECORD_TRIM, number, index, sim->now);
+	if (left.cut != ND_NONE)
+		nd_probe_record(sim, ND_SIM_RECORD_TRIM, number, left.cut, sim->now);
 	shed(sim, number, &left);
 	start(sim, port, number);
 	nd_probe_depth(sim, number);

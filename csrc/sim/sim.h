@@ -180,7 +180,7 @@ struct nd_sim_host_row {
 enum nd_sim_record_kind {
 	ND_SIM_RECORD_SEND = 1,    /* a port starts to send the packet, for duration_ns */
 	ND_SIM_RECORD_RECEIVE = 2, /* an engine gets it */
-	ND_SIM_RECORD_TRIM = 3,    /* as it arrives; one cut in the queue is seen when sent */
+	ND_SIM_RECORD_TRIM = 3,    /* one that arrives, or one in the queue in its place */
 	ND_SIM_RECORD_DROP = 4,
 	ND_SIM_RECORD_BOUNCE = 5,
 	ND_SIM_RECORD_LOSE = 6,

@@ -394,7 +394,7 @@ static void enqueue(struct nd_swarm *swarm, uint32_t path, uint32_t index)
 	const struct nd_packet *packet = packet_at(swarm, index);
 	struct nd_swarm_port *port = &swarm->network.ports[port_of(
 		swarm, path, nd_swarm_host_of(swarm, packet->target))];
-	struct nd_shed shed = { .dropped = ND_NONE, .returned = ND_NONE };
+	struct nd_shed shed = ND_SHED_EMPTY;
 
 	port->offered++;
 	port->queue->ops->enqueue(port->queue, index, swarm->loop.now, &shed);

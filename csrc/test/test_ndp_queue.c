@@ -120,6 +120,7 @@ TEST(ndp_enqueue__tosses_a_fair_coin)
 		victim = bed_get(&bed);
 		CHECK(bed_packet(&bed, victim)->marks & ND_MARK_TRIMMED);
 		CHECK_EQ(victim == arrival, verdict == ND_TRIMMED);
+		CHECK_EQ(bed.shed.cut, verdict == ND_TRIMMED ? ND_NONE : victim);
 		tails += verdict == ND_KEPT;
 		nd_pool_put(&bed.pool, victim);
 	}

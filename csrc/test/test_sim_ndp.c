@@ -108,6 +108,29 @@ TEST(ndp__nine_packets_at_once)
 	nd_sim_free(f.sim);
 }
 
+/* The timeline has every trim: of the packet that arrives, and of the tail in its place. */
+TEST(ndp__every_trim_is_on_the_timeline)
+{
+	const struct nd_sim_record *records;
+	uint32_t count, trims = 0;
+
+	begin(0, 31, 30);
+	f.config.probes.timeline = 2000;
+	for (uint32_t i = 0; i < 30; i++)
+		flows[i] = fixture_flow(i, 30, MTU - HEADER);
+	run(30, ND_NEVER, ND_SIM_DONE);
+	CHECK_EQ(nd_sim_queue_counters(f.sim, port_to(30))->trimmed_packets, 22);
+	records = nd_sim_timeline(f.sim, &count, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		if (records[i].kind != ND_SIM_RECORD_TRIM)
+			continue;
+		CHECK_EQ(records[i].wire_bytes, HEADER);
+		trims++;
+	}
+	CHECK_EQ(trims, 22);
+	nd_sim_free(f.sim);
+}
+
 /* R-NTP-01: the first window leaves at line rate. R-NTP-08: later packets are pulled at it. */
 TEST(ndp__window_and_pulls_keep_line_rate)
 {

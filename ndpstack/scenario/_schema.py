@@ -448,8 +448,7 @@ class Probes:
     waste: bool = False
     """Time that last hops were idle while their host had messages to come."""
     timeline: Count = 0
-    """Entries kept of the packet timeline (for Perfetto); 0: off. A packet that is trimmed in the
-    queue, in place of one that arrives, has no entry for that: it is sent short."""
+    """Entries kept of the packet timeline (for Perfetto); 0: off."""
     timeline_host: Count | None = None
     """Only packets from or to this host."""
     capture: Capture | None = None
