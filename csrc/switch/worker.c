@@ -19,7 +19,8 @@
 #define CHECK_NS (100 * ND_MSEC)
 #define CHECK_SOON_NS ND_MSEC
 #define PUBLISH_NS ND_MSEC
-#define DESCRIPTORS_MAX (1 + ND_WORKER_SWITCHES_MAX * ND_SWITCH_PORTS_MAX)
+#define DESCRIPTORS_MAX \
+	(1 + ND_WORKER_SWITCHES_MAX * ND_SWITCH_PORTS_MAX * ND_PORT_DESCRIPTORS_MAX)
 
 struct nd_worker {
 	struct nd_worker_config config;
@@ -31,6 +32,7 @@ struct nd_worker {
 	struct nd_switch *switches[ND_WORKER_SWITCHES_MAX];
 	uint32_t switch_count;
 	struct nd_worker_stats stats;
+	struct pollfd polls[DESCRIPTORS_MAX]; /* what is not used costs no memory */
 
 	/* One call at a time: who holds `callers` may leave one, and waits for `answered`. */
 	pthread_mutex_t callers;
@@ -112,10 +114,10 @@ static uint32_t round_of(struct nd_worker *worker, nd_ns now)
 }
 
 /* Fills in what to poll; false when a port has frames waiting and blocking would be wrong. */
-static bool arm(struct nd_worker *worker, struct pollfd *polls, nfds_t *count)
+static bool arm(struct nd_worker *worker, nfds_t *count)
 {
 	*count = 1;
-	polls[0] = (struct pollfd){ .fd = worker->wake_fd, .events = POLLIN };
+	worker->polls[0] = (struct pollfd){ .fd = worker->wake_fd, .events = POLLIN };
 	for (uint32_t s = 0; s < worker->switch_count; s++) {
 		struct nd_switch *sw = worker->switches[s];
 
@@ -128,8 +130,9 @@ static bool arm(struct nd_worker *worker, struct pollfd *polls, nfds_t *count)
 			if (!nd_port_arm(sw->ports[p].port))
 				return false;
 			found = nd_port_descriptors(sw->ports[p].port, descriptors);
-			for (uint32_t d = 0; d < found && *count < DESCRIPTORS_MAX; d++)
-				polls[(*count)++] =
+			nd_assert(*count + found <= DESCRIPTORS_MAX);
+			for (uint32_t d = 0; d < found; d++)
+				worker->polls[(*count)++] =
 					(struct pollfd){ .fd = descriptors[d], .events = POLLIN };
 		}
 	}
@@ -146,7 +149,7 @@ static nd_ns wake_time(const struct nd_worker *worker)
 }
 
 /* Blocks until a frame, a call or the next deadline. */
-static void nap(struct nd_worker *worker, struct pollfd *polls)
+static void nap(struct nd_worker *worker)
 {
 	nd_ns before = nd_worker_now();
 	nd_ns after;
@@ -155,15 +158,15 @@ static void nap(struct nd_worker *worker, struct pollfd *polls)
 	uint64_t woken;
 	nfds_t count;
 
-	if (wake <= before || !arm(worker, polls, &count))
+	if (wake <= before || !arm(worker, &count))
 		return;
 	publish(worker, before, 1);
 	timeout = (struct timespec){
 		.tv_sec = (time_t)((wake - before) / ND_SEC),
 		.tv_nsec = (long)((wake - before) % ND_SEC),
 	};
-	worker->woken = ppoll(polls, count, &timeout, NULL) > 0;
-	if (worker->woken && polls[0].revents & POLLIN &&
+	worker->woken = ppoll(worker->polls, count, &timeout, NULL) > 0;
+	if (worker->woken && worker->polls[0].revents & POLLIN &&
 	    read(worker->wake_fd, &woken, sizeof(woken)) < 0)
 		nd_assert(errno == EAGAIN);
 	add(&worker->stats.sleeps, 1);
@@ -175,7 +178,6 @@ static void nap(struct nd_worker *worker, struct pollfd *polls)
 
 static void *run(void *argument)
 {
-	static _Thread_local struct pollfd polls[DESCRIPTORS_MAX];
 	struct nd_worker *worker = argument;
 	struct nd_spin spin = nd_spin_make(worker->config.spin_ns, ND_SPIN_TRY_EVERY);
 	nd_ns last = nd_worker_now();
@@ -195,7 +197,7 @@ static void *run(void *argument)
 		last = now;
 		if (worker->config.profile == ND_WORKER_ADAPTIVE &&
 		    !nd_spin_goes_on(&spin, last_busy, now)) {
-			nap(worker, polls);
+			nap(worker);
 			last = nd_worker_now();
 		}
 	}
