@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+"""As of typing, which need not be imported for it: a command can be interrupted sooner."""
 
 if TYPE_CHECKING:
     from ndpstack._address import Peer as Peer

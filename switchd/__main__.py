@@ -2,6 +2,6 @@
 
 import sys
 
-from switchd._main import main
+from switchd._entry import switchd
 
-sys.exit(main())
+sys.exit(switchd())
