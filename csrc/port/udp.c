@@ -6,13 +6,13 @@
  * 1. What a flush finds for one target leaves in trains (port/udp_train.h): what the kernel does
  *    with a packet costs more than all that we do. A train that it, or a route, refuses goes again,
  *    one by one.
- * 2. A train that came is cut into frames. The headers of the first are put before it, where it
- *    lies; of the others that would be the payload of the one before, so they are copied.
+ * 2. Frames are made of what came where it lies (port/udp_arrivals.h): headers are put in front.
  */
 #include "port/udp.h"
 
 #include "port/device.h"
 #include "port/fds.h"
+#include "port/udp_arrivals.h"
 #include "port/udp_frame.h"
 #include "port/udp_train.h"
 
@@ -29,15 +29,9 @@
 #define TX_FRAMES_DEFAULT 512u
 #define BATCH 64u
 #define SLOT_ALIGN 64u
-#define PAYLOAD_AT 64u /* in a receive slot; the headers are put before it */
-#define TRAIN_ROOM 65536u /* for what one receive brings */
+#define IPV4_HEADERS_BYTES 28u /* with UDP's */
+#define IPV6_HEADERS_BYTES 48u
 #define SKB_OVERHEAD_BYTES 768u /* that the kernel counts for each buffered datagram */
-
-/* What came with one receive: a datagram or a train of them. */
-struct arrival {
-	struct nd_udp_train train;
-	_Alignas(SLOT_ALIGN) uint8_t data[PAYLOAD_AT + TRAIN_ROOM];
-};
 
 struct udp_port {
 	struct nd_port port;
@@ -45,11 +39,7 @@ struct udp_port {
 	union nd_udp_address local;
 	uint32_t slot_bytes;
 
-	struct arrival *rx_arrivals; /* BATCH */
-	struct mmsghdr rx_messages[BATCH];
-	uint32_t rx_count, rx_at;    /* those that came, and the one that is being cut ... */
-	uint32_t rx_cut;             /* ... from this byte on */
-	uint8_t *rx_slots;           /* BATCH, for frames that do not lie where they came */
+	struct nd_udp_arrivals arrivals;
 
 	uint8_t *tx_data;
 	uint32_t *tx_bytes;
@@ -85,57 +75,34 @@ static socklen_t address_bytes(const struct udp_port *self)
 
 /* ---- receive ---- */
 
-static bool receive_arrivals(struct udp_port *self)
+/* Makes a frame of the next datagram; false when it is dropped. */
+static bool take(struct udp_port *self, uint32_t index, struct nd_frame *frame)
 {
-	int count;
+	struct nd_udp_part part = nd_udp_arrivals_cut(&self->arrivals, index);
+	uint32_t headers;
 
-	for (uint32_t i = 0; i < BATCH; i++) { /* the kernel shortened them last time */
-		self->rx_messages[i].msg_hdr.msg_namelen = sizeof(union nd_udp_address);
-		self->rx_messages[i].msg_hdr.msg_controllen =
-			sizeof(self->rx_arrivals[i].train.control);
-	}
-	count = recvmmsg(self->socket, self->rx_messages, BATCH, MSG_DONTWAIT, NULL);
-	self->port.counters.rx_kicks++;
-	self->rx_count = count > 0 ? (uint32_t)count : 0;
-	self->rx_at = self->rx_cut = 0;
-	return count > 0;
-}
-
-/* Cuts the next datagram out of what came; false when it is dropped. */
-static bool take(struct udp_port *self, uint8_t *slot, struct nd_frame *frame)
-{
-	struct mmsghdr *message = &self->rx_messages[self->rx_at];
-	struct arrival *arrival = &self->rx_arrivals[self->rx_at];
-	uint8_t *payload = arrival->data + PAYLOAD_AT;
-	uint32_t segment, bytes, headers, at = self->rx_cut;
-	uint8_t class;
-
-	nd_udp_train_read(&message->msg_hdr, message->msg_len, &class, &segment);
-	bytes = nd_min_u32(segment, message->msg_len - at);
-	self->rx_cut += bytes;
-	if (self->rx_cut == message->msg_len) {
-		self->rx_at++;
-		self->rx_cut = 0;
-	}
-	if (arrival->train.address.any.sa_family != self->local.any.sa_family) {
+	if (part.source->any.sa_family != self->local.any.sa_family) {
 		self->port.counters.rx_dropped_foreign++;
 		return false;
 	}
-	if (bytes > payload_max(self)) {
+	if (!part.payload) {
 		self->port.counters.rx_dropped_oversize++;
 		return false;
 	}
-	if (at) {
-		memcpy(slot + PAYLOAD_AT, payload + at, bytes);
-		payload = slot + PAYLOAD_AT;
-	}
-	headers = nd_udp_frame_build(payload, bytes, &arrival->train.address, &self->local, class);
+	headers = nd_udp_frame_build(part.payload, part.bytes, part.source, &self->local,
+				     part.traffic_class);
 	*frame = (struct nd_frame){
-		.data = payload - headers,
-		.bytes = headers + bytes,
-		.room = headers + bytes,
+		.data = part.payload - headers,
+		.bytes = headers + part.bytes,
+		.room = headers + part.bytes,
 	};
 	return true;
+}
+
+static bool receive_more(struct udp_port *self)
+{
+	self->port.counters.rx_kicks++;
+	return nd_udp_arrivals_receive(&self->arrivals, self->socket);
 }
 
 static uint32_t udp_receive(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
@@ -143,12 +110,11 @@ static uint32_t udp_receive(struct nd_port *port, struct nd_frame *frames, uint3
 	struct udp_port *self = udp_port(port);
 	uint32_t count = 0;
 
-	limit = nd_min_u32(limit, BATCH);
-	if (self->rx_at == self->rx_count && !receive_arrivals(self))
+	limit = nd_min_u32(limit, ND_UDP_ARRIVALS_MAX);
+	if (nd_udp_arrivals_done(&self->arrivals) && !receive_more(self))
 		return 0;
-	while (count < limit && self->rx_at < self->rx_count)
-		count += take(self, self->rx_slots + (size_t)count * self->slot_bytes,
-			      &frames[count]);
+	while (count < limit && !nd_udp_arrivals_done(&self->arrivals))
+		count += take(self, count, &frames[count]);
 	return count;
 }
 
@@ -167,8 +133,11 @@ static uint8_t *tx_slot(const struct udp_port *self, uint32_t position)
 static uint32_t udp_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
 {
 	struct udp_port *self = udp_port(port);
-	uint32_t count = nd_min_u32(limit, self->tx_slots - (self->tx_head - self->tx_tail));
+	uint32_t count;
 
+	if (self->tx_head == self->tx_tail)
+		self->tx_head = self->tx_tail = 0; /* the slots that were used last are in the cache */
+	count = nd_min_u32(limit, self->tx_slots - (self->tx_head - self->tx_tail));
 	for (uint32_t i = 0; i < count; i++)
 		frames[i].data = tx_slot(self, self->tx_head + i);
 	return count;
@@ -277,7 +246,7 @@ static bool udp_arm(struct nd_port *port)
 	const struct udp_port *self = udp_port(port);
 	uint8_t byte;
 
-	return self->rx_at == self->rx_count &&
+	return nd_udp_arrivals_done(&self->arrivals) &&
 	       recv(self->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
@@ -309,8 +278,7 @@ static void udp_close(struct nd_port *port)
 	struct udp_port *self = udp_port(port);
 
 	nd_fds_close(&self->socket);
-	free(self->rx_arrivals);
-	free(self->rx_slots);
+	nd_udp_arrivals_close(&self->arrivals);
 	free(self->tx_data);
 	free(self->tx_bytes);
 	free(self);
@@ -415,27 +383,15 @@ static int open_socket(struct udp_port *self, uint32_t rx_frames, struct nd_erro
 
 static int make_slots(struct udp_port *self, uint32_t tx_frames, struct nd_error *error)
 {
+	uint32_t headers = is_v4(self) ? IPV4_HEADERS_BYTES : IPV6_HEADERS_BYTES;
+	int code = nd_udp_arrivals_open(&self->arrivals, self->port.mtu - headers,
+					payload_max(self));
+
 	self->tx_slots = nd_power_of_two_u32(tx_frames);
-	self->rx_arrivals = aligned_alloc(SLOT_ALIGN, BATCH * sizeof(*self->rx_arrivals));
-	self->rx_slots = calloc(BATCH, self->slot_bytes);
 	self->tx_data = calloc(self->tx_slots, self->slot_bytes);
 	self->tx_bytes = calloc(self->tx_slots, sizeof(*self->tx_bytes));
-	if (!self->rx_arrivals || !self->rx_slots || !self->tx_data || !self->tx_bytes)
+	if (code < 0 || !self->tx_data || !self->tx_bytes)
 		return nd_error_set(error, -ENOMEM, "udp port %s: no memory", self->port.name);
-	for (uint32_t i = 0; i < BATCH; i++) {
-		struct arrival *arrival = &self->rx_arrivals[i];
-
-		arrival->train.parts[0] = (struct iovec){
-			.iov_base = arrival->data + PAYLOAD_AT,
-			.iov_len = TRAIN_ROOM,
-		};
-		self->rx_messages[i].msg_hdr = (struct msghdr){
-			.msg_name = &arrival->train.address,
-			.msg_iov = arrival->train.parts,
-			.msg_iovlen = 1,
-			.msg_control = arrival->train.control,
-		};
-	}
 	return 0;
 }
 
@@ -452,8 +408,7 @@ struct nd_port *nd_udp_open(const struct nd_port_config *config, struct nd_error
 	self->port.mode = "udp";
 	self->port.mtu = config->mtu ? config->mtu : MTU_DEFAULT;
 	self->port.frame_bytes_max = self->port.mtu + ND_PORT_FRAMING_BYTES;
-	self->slot_bytes = (self->port.frame_bytes_max + PAYLOAD_AT + SLOT_ALIGN - 1) &
-			   ~(SLOT_ALIGN - 1);
+	self->slot_bytes = (self->port.frame_bytes_max + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1);
 	self->socket = -1;
 	snprintf(self->port.name, sizeof(self->port.name), "%s", config->name);
 	code = parse_name(config->name, &self->local, error);
