@@ -199,6 +199,7 @@ def _frame_in_udp(config: StackConfig, keep: list[object]) -> _core.nd_frame_con
         )
     frame = ffi.new("struct nd_frame_config *", lib.nd_frame_config_default())
     frame.homa_in_udp = True
+    frame.homa_checksum = False  # UDP's, which the kernel sees to, covers the same bytes.
     port = config.name.rpartition(":")[2]
     if port.isdecimal() and 0 < int(port) <= PORT_MAX:  # Else the core says what is wrong.
         own = int(port)

@@ -80,7 +80,7 @@ static struct nd_ndp_config ndp_defaults(const struct nd_core *core, uint64_t li
 int nd_core_add_engines(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
-	uint64_t link_bps = nd_core_engine_link_bps(core);
+	uint64_t link_bps = nd_core_link_bps(core);
 	const struct nd_ndp_config *ndp_given = config->ndp_config;
 	const struct nd_homa_config *homa_given = config->homa_config;
 	struct nd_ndp_config ndp = ndp_given ? *ndp_given : ndp_defaults(core, link_bps);

@@ -336,8 +336,8 @@ void nd_core_follow_mtu(struct nd_core *core, nd_ns now);
 /* core_settings.c. Takes all of them, or none; 0 or -EINVAL. */
 int nd_core_set(struct nd_core *core, const struct nd_stack_settings *settings, nd_ns now,
 		struct nd_error *error);
-/* What windows and the spacing of pulls are made for. */
-uint64_t nd_core_engine_link_bps(const struct nd_core *core);
+/* What windows and the spacing of pulls are made for; 0: nobody knows. */
+uint64_t nd_core_link_bps(const struct nd_core *core);
 /* What settings come to, and what is recorded of them. 0 or what the engine says. */
 int nd_core_tell(struct nd_core *core, uint32_t engine, struct nd_command *command, nd_ns now);
 /* Code points and PCPs of that config, and a rate to keep. */

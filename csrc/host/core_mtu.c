@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define LINK_BPS_ANY UINT64_C(1000000000) /* the packet size does not depend on it */
 #define IPV6_EXTRA_BYTES 20u              /* of its header over that of IPv4 */
 #define UDP_BYTES 8u
 
@@ -36,8 +35,8 @@ static uint32_t mss_below(const struct nd_core *core, uint8_t protocol, uint32_t
 {
 	uint32_t mtu = engine_mtu(core, protocol, most);
 
-	return protocol == ND_PROTO_NDP ? nd_ndp_config_default(LINK_BPS_ANY, mtu).mss_bytes
-					: nd_homa_config_default(LINK_BPS_ANY, mtu).mss_bytes;
+	return protocol == ND_PROTO_NDP ? nd_ndp_config_default(0, mtu).mss_bytes
+					: nd_homa_config_default(0, mtu).mss_bytes;
 }
 
 uint32_t nd_core_mss_of(const struct nd_core *core, uint8_t protocol)

@@ -7,18 +7,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define LINK_BPS_ASSUMED UINT64_C(10000000000) /* where nobody knows the link's */
 #define LINK_BPS_MIN UINT64_C(1000000)
 #define LINK_BPS_MAX UINT64_C(10000000000000)
 #define MTU_MIN 576u /* that every host takes; headers of all kinds leave room for a message */
 
-uint64_t nd_core_engine_link_bps(const struct nd_core *core)
+uint64_t nd_core_link_bps(const struct nd_core *core)
 {
 	uint64_t link_bps = core->settings.link_bps;
 
 	if (!link_bps && core->ports[0].port)
 		link_bps = core->ports[0].port->link_bps;
-	return link_bps ? link_bps : LINK_BPS_ASSUMED;
+	return link_bps;
 }
 
 /* ---- checks ---- */
@@ -94,7 +93,7 @@ static void tell_link(struct nd_core *core, nd_ns now)
 {
 	for (uint32_t i = 0; i < core->engine_count; i++) {
 		struct nd_command command = { .kind = ND_COMMAND_LINK,
-					      .message = nd_core_engine_link_bps(core) };
+					      .message = nd_core_link_bps(core) };
 
 		if (!core->engines[i].mss_given)
 			nd_core_tell(core, i, &command, now);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Settings that come while a core runs: all or none, what they do to packets, and replays. */
+#include "host/core.h"
 #include "test/memory_pair.h"
 #include "test/recording.h"
-#include "transport/homa.h"
+#include "transport/homa_state.h"
 
 /* Of this process alone. */
 static const char *name_of(const char *case_name)
@@ -176,6 +177,32 @@ TEST(nd_stack_set__mtu_of_new_connections)
 	after = connect_line(&pair, SERVICE);
 	CHECK(frame_bytes_of(&pair, &after, 1) > 1000);
 	CHECK_EQ(counter(pair.client, ND_STACK_GROUP_NDP, "connections_oversize"), 0);
+	close_pair(&pair);
+}
+
+static const struct nd_homa_config *homa_of(struct nd_stack *stack)
+{
+	const struct nd_homa *homa =
+		nd_core_engine_of(nd_stack_core(stack), ND_PROTO_HOMA)->endpoint;
+
+	return &homa->config;
+}
+
+/* Nobody knows what shared memory carries: windows are a guess until a rate is set. */
+TEST(nd_stack_set__a_rate_ends_the_guess)
+{
+	struct pair pair = open_pair("guess", true);
+	struct nd_stack_settings settings = settings_of(pair.client);
+
+	CHECK(homa_of(pair.client)->window_dynamic);
+	settings.link_bps = UINT64_C(1000000000);
+	set(pair.client, &settings);
+	CHECK(!homa_of(pair.client)->window_dynamic);
+	CHECK_EQ(homa_of(pair.client)->rtt_bytes, 10000);
+	settings.link_bps = 0;
+	set(pair.client, &settings);
+	CHECK(homa_of(pair.client)->window_dynamic);
+	CHECK_EQ(homa_of(pair.client)->rtt_bytes, 30000);
 	close_pair(&pair);
 }
 

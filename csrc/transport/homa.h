@@ -95,10 +95,10 @@ struct nd_homa_config {
 	uint64_t first_id;    /* of our RPCs, 0 = from the seed; must not repeat within done_ns */
 };
 
-/* For a link of this speed and IP MTU, to talk to HomaModule and to ourselves. */
+/* For a link of this speed (0: unknown) and IP MTU, to talk to HomaModule and to ourselves. */
 struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu);
 
-/* What hangs on the link's rate: RTTbytes and all that is reckoned by them. */
+/* What hangs on the link's rate, 0: unknown: RTTbytes and all that is reckoned by them. */
 void nd_homa_config_set_link(struct nd_homa_config *config, uint64_t link_bps);
 
 /* The paper's simulations: 10 Gb/s, RTTbytes 9,700, the levels of its figures, no ACKs. */

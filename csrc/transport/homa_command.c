@@ -219,8 +219,6 @@ static int do_link(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 	const char *why;
 
 	(void)now;
-	if (!command->message)
-		return -EINVAL;
 	nd_homa_config_set_link(&config, command->message);
 	if (nd_homa_config_check(&config, &why) < 0)
 		return -EINVAL;

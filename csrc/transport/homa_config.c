@@ -40,9 +40,12 @@ static nd_ns default_resend_ns(uint64_t link_bps, uint32_t rtt_bytes)
 
 void nd_homa_config_set_link(struct nd_homa_config *config, uint64_t link_bps)
 {
-	uint32_t rtt_bytes = default_rtt_bytes(link_bps);
-	nd_ns resend_ns = default_resend_ns(link_bps, rtt_bytes);
+	uint64_t bps = link_bps ? link_bps : ND_LINK_BPS_ASSUMED;
+	uint32_t rtt_bytes = default_rtt_bytes(bps);
+	nd_ns resend_ns = default_resend_ns(bps, rtt_bytes);
 
+	/* RTTbytes of a guess: who is alone may try what all together may. */
+	config->window_dynamic = !link_bps;
 	config->rtt_bytes = rtt_bytes;
 	config->max_incoming_bytes = DEFAULT_INCOMING_WINDOWS * rtt_bytes;
 	config->grant_fifo_bytes = rtt_bytes;

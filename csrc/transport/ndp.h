@@ -75,7 +75,7 @@ struct nd_ndp_config {
 };
 static_assert(offsetof(struct nd_ndp_config, score) + 4 <= 64, "so much of it is asked for");
 
-/* For a link of this speed and IP MTU (IPv4, Ethernet framing counted). */
+/* For a link of this speed (0: unknown) and IP MTU (IPv4, Ethernet framing counted). */
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu);
 
 /* 0 or -EINVAL with *why naming field, limit and remedy. */

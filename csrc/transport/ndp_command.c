@@ -237,11 +237,11 @@ static int do_link(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 	const char *why;
 
 	(void)now;
-	config.link_bps = command->message;
+	config.link_bps = command->message ? command->message : ND_LINK_BPS_ASSUMED;
 	if (nd_ndp_config_check(&config, &why) < 0)
 		return -EINVAL;
-	ndp->config.link_bps = command->message;
-	nd_pull_set_rate(&ndp->pull, command->message);
+	ndp->config.link_bps = config.link_bps;
+	nd_pull_set_rate(&ndp->pull, config.link_bps);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu)
 {
 	struct nd_ndp_config config = {
-		.link_bps = link_bps,
+		.link_bps = link_bps ? link_bps : ND_LINK_BPS_ASSUMED,
 		.mss_bytes = mtu > HEADERS_BYTES ? mtu - HEADERS_BYTES : 0,
 		.data_header_bytes = ETHERNET_BYTES + HEADERS_BYTES,
 		.control_bytes = ETHERNET_BYTES + HEADERS_BYTES,

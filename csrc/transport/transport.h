@@ -30,6 +30,7 @@
 
 /* Longest message that is sent or accepted, unless a protocol's config says otherwise. */
 #define ND_MESSAGE_BYTES_MAX (UINT32_C(64) << 20)
+#define ND_LINK_BPS_ASSUMED UINT64_C(10000000000) /* where nobody knows the link's rate */
 
 /* What an application asks for. */
 enum nd_command_kind {
@@ -51,7 +52,8 @@ enum nd_command_kind {
 	/* Of the host alone: what it knows of its link. */
 	ND_COMMAND_MSS,    /* bytes: message bytes of full packets from now on; message: most that
 			    * the link takes, for connections that began with larger ones */
-	ND_COMMAND_LINK,   /* message: bits/s of the link: pulls are spaced, windows made for it */
+	ND_COMMAND_LINK,   /* message: bits/s of the link, 0: unknown: pulls are spaced, windows
+			    * made for it */
 	ND_COMMAND_LEVELS, /* Homa: bytes: priority levels, 8, 4, 2 or 1, 0: as configured;
 			    * payload = uint32_t cutoffs[8] in force, NULL: as configured */
 };
