@@ -86,6 +86,7 @@ class Bed:
             server=self._server,
             client=self._client,
             kernel=self._kernel,
+            mtu=self.mtu or MTU,
         )
         with tempfile.TemporaryFile() as said, self._process("serve", turn, said) as server:
             port = self._port(server, said)

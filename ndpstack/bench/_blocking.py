@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ndpstack import Stack
 
 OUR_PORT = 4000
+UDP_PORT = 41000
+OTHER_LOOPBACK = "127.0.0.2"
 LENGTH = struct.Struct("!I")
 UDP_BYTES_MAX = 65507
 
@@ -27,6 +29,23 @@ def open_stack(turn: Turn, *, server: bool) -> Stack:
     if turn.world == "memory":
         return Stack(StackConfig(name=turn.link, backend="memory", address=address, listen=server))
     return Stack(StackConfig(name=turn.link, address=address))
+
+
+def open_in_udp(turn: Turn, *, server: bool) -> Stack:
+    """One for Homa over UDP sockets of the kernel, which no privilege is needed for."""
+    from ndpstack import Stack, StackConfig
+
+    client = OTHER_LOOPBACK if turn.world == "memory" else turn.client
+    address = turn.kernel if server else client
+    return Stack(
+        StackConfig(
+            name=f"{address}:{UDP_PORT}",
+            backend="udp",
+            address=address,
+            protocols=("homa",),
+            mtu=turn.mtu,
+        )
+    )
 
 
 def receive_exactly(connection: socket.socket, size: int) -> memoryview:
@@ -105,11 +124,16 @@ class Tcp:
 class Homa:
     """A Homa RPC by a blocking socket."""
 
+    def _open(self, turn: Turn, *, server: bool) -> tuple[Stack, str]:
+        """A stack, and the server's address."""
+        return open_stack(turn, server=server), turn.server
+
     def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
         """Answers requests."""
         from ndpstack import HomaSocket
 
-        with open_stack(turn, server=True) as stack, HomaSocket(stack) as server:
+        stack, _ = self._open(turn, server=True)
+        with stack, HomaSocket(stack) as server:
             server.bind(OUR_PORT)
             ready(OUR_PORT)
             reply = turn.reply
@@ -120,14 +144,22 @@ class Homa:
         """Requests, one after the other."""
         from ndpstack import HomaSocket
 
-        with open_stack(turn, server=False) as stack, HomaSocket(stack) as client:
-            target = (stack.peer(turn.server), turn.port)
+        stack, address = self._open(turn, server=False)
+        with stack, HomaSocket(stack) as client:
+            target = (stack.peer(address), turn.port)
             request = turn.request
 
             def ask() -> None:
                 client.request(target, request, timeout=5)
 
             return ask_in_turn(turn, ask, stack.port_state().mode)
+
+
+class HomaInUdp(Homa):
+    """The same over UDP sockets."""
+
+    def _open(self, turn: Turn, *, server: bool) -> tuple[Stack, str]:
+        return open_in_udp(turn, server=server), turn.kernel
 
 
 class Ndp:

@@ -108,6 +108,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         ours={
             "homa": Entry("Homa, blocking", "_blocking:Homa"),
             "ndp": Entry("NDP, blocking", "_blocking:Ndp"),
+            "homa-udp": Entry("Homa over UDP sockets", "_blocking:HomaInUdp"),
         },
         peers={
             "tcp": Entry("TCP, blocking", "_blocking:Tcp"),

@@ -37,6 +37,8 @@ class Turn:
     """Likewise."""
     kernel: str
     """The server's IP address for those that use the kernel."""
+    mtu: int
+    """Of the link between the two."""
     port: int = 0
     """The server's, once it is known."""
 
