@@ -8,12 +8,15 @@
 #include <string.h>
 
 /*
- * CRC-32C of what gave crc, followed by data; crc is 0 at the beginning. By the CPU's instruction
- * where it has one. "123456789" gives 0xe3069283.
+ * CRC-32C of what gave crc, followed by data; crc is 0 at the beginning. The fastest way that the
+ * CPU has. "123456789" gives 0xe3069283.
  */
 uint32_t nd_crc32c_add(uint32_t crc, const void *data, size_t bytes);
 
-/* The same by table, eight bytes a step; for tests and CPUs without the instruction. */
+/* The same without vectors; for tests, short data and CPUs that have none. */
+uint32_t nd_crc32c_add_instruction(uint32_t crc, const void *data, size_t bytes);
+
+/* By table, eight bytes a step; for tests and CPUs without the instruction. */
 uint32_t nd_crc32c_add_table(uint32_t crc, const void *data, size_t bytes);
 
 static inline uint32_t nd_crc32c(const void *data, size_t bytes)
