@@ -51,7 +51,8 @@ class SizeBand:
     """Slowdown of the flows of a tenth of all, by size."""
 
     size_max: int
-    """Largest size of the band in bytes; the smallest lies above the band before."""
+    """Largest size of the band in bytes, replies included; the smallest lies above the band
+    before."""
     slowdown: Spread
 
 
@@ -118,7 +119,8 @@ class Result:
     """Completion time over the shortest possible one on one path of an idle network. A short last
     packet that overtakes the one before it on another path ends a hair before that."""
     slowdown_by_size: tuple[SizeBand, ...]
-    """The same for each tenth of the flows by size."""
+    """The same for each tenth of the flows by size, which is that of request and reply together: a
+    short question may ask for much."""
     flow_goodput: Goodput | None
     """Of each flow while it lasted, its reply included once that is whole."""
     host_goodput: Goodput | None
@@ -157,6 +159,13 @@ def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np
     return times
 
 
+def _sizes(flows: NDArray[np.void]) -> NDArray[np.uint64]:
+    """Bytes of each flow, both ways."""
+    replies = np.where(flows["kind"] == lib.ND_FLOW_ECHO, flows["reply_bytes"], 0)
+    sizes: NDArray[np.uint64] = flows["bytes"] + replies
+    return sizes
+
+
 def _flow_goodput(run: Run, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bits per second of each flow that has started; its reply counts once it is whole."""
     flows, rows = run.flows, run.rows
@@ -164,8 +173,7 @@ def _flow_goodput(run: Run, times: NDArray[np.float64]) -> NDArray[np.float64]:
     started &= rows["start_ps"] < run.now_ps
     lasted = np.where(np.isnan(times), run.now_ps - rows["start_ps"], times)[started]
     whole = ~np.isnan(times)[started]
-    sizes = flows["bytes"] + np.where(flows["kind"] == lib.ND_FLOW_ECHO, flows["reply_bytes"], 0)
-    arrived = np.where(whole, sizes[started], rows["payload_bytes"][started])
+    arrived = np.where(whole, _sizes(flows)[started], rows["payload_bytes"][started])
     rates: NDArray[np.float64] = arrived.astype(np.float64) * 8e12 / lasted.astype(np.float64)
     return rates
 
@@ -270,7 +278,7 @@ def summarise(run: Run) -> Result:
         background=len(flows) - count,
         fct_us=Spread.of(times[complete] / 1e6),
         slowdown=Spread.of(slowdown),
-        slowdown_by_size=tuple(_by_size(flows["bytes"][complete], slowdown))
+        slowdown_by_size=tuple(_by_size(_sizes(flows)[complete], slowdown))
         if len(slowdown)
         else (),
         flow_goodput=Goodput.of(_flow_goodput(run, times)),
