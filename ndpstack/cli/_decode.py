@@ -38,7 +38,10 @@ SAID = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="pcap or pcapng with Ethernet frames"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="pcap or pcapng with Ethernet frames; - for standard input",
     )
     parser.add_argument(
         "--lua", action="store_true", help="print Wireshark's dissector instead of decoding a file"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ndpstack._errors import UserError
@@ -12,6 +11,7 @@ from ndpstack._errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+    from pathlib import Path
 
 ETHERNET = 1
 _PCAP = {b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"}
@@ -57,18 +57,20 @@ class _Watched:
 
 
 def read_capture(path: str | Path) -> Iterator[Record]:
-    """The frames of a file, in its order.
+    """The frames of a file, in its order; `-` is standard input.
 
     Raises:
         CaptureError: It is no capture of Ethernet frames, or it ends in the middle of a packet; the
             packets before that were given.
     """
+    from_stdin = path == "-"
+    name = "standard input" if from_stdin else path
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below
+        file = open(0 if from_stdin else path, "rb", closefd=not from_stdin)  # noqa: SIM115 - closed below
     except OSError as error:
-        raise CaptureError(f"{path}: {error.strerror}") from error
+        raise CaptureError(f"{name}: {error.strerror}") from error
     with file:
-        yield from _records(path, file)
+        yield from _records(name, file)
 
 
 def _records(path: str | Path, file: BufferedReader) -> Iterator[Record]:

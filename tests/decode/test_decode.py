@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -19,9 +21,6 @@ from ndpstack.contrib.scapy import NDP, Homa, HomaAck, HomaAckEntry, HomaData
 from ndpstack.decode import CaptureError, decode_frame, read_capture
 from ndpstack.scenario import parse_scenario
 from ndpstack.sim import Simulation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAC = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 V4 = IP(src="10.0.0.11", dst="10.0.0.10")
@@ -197,6 +196,18 @@ def test_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             pipe.write(content)
         assert main(["decode", f"/dev/fd/{read_end}", "--json"]) == Exit.OK
     assert [line["number"] for line in lines(capsys)] == [1, 3, 4]
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    def decode(content: bytes) -> subprocess.CompletedProcess[bytes]:
+        command = [str(Path(sys.executable).with_name("ndpstack")), "decode", "-", "--json"]
+        return subprocess.run(command, input=content, capture_output=True, check=False)
+
+    shown = decode(pcap(tmp_path / "a.pcap", FRAMES).read_bytes()).stdout.splitlines()
+    assert [json.loads(line)["number"] for line in shown] == [1, 3, 4]
+    refused = decode(b"#!/bin/sh")
+    assert refused.returncode == Exit.USAGE
+    assert refused.stderr.startswith(b"ndpstack: standard input: neither pcap nor pcapng")
 
 
 @pytest.mark.parametrize("cut", [1, 30, 95])
