@@ -7,13 +7,14 @@ import os
 import platform
 import re
 import resource
+import shutil
 import socket
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ndpstack import _capabilities
 from ndpstack.doctor._finding import Finding, Status
-from ndpstack.testbed import leftovers, remove
+from ndpstack.testbed import left_folders, leftovers, remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,13 +137,8 @@ def check_cpus(count: int) -> Finding:
 
 
 def check_leftovers() -> list[Finding]:
-    """Testbeds whose owner died."""
-    if os.geteuid() != 0:
-        return []
-    found = leftovers()
-    if not found:
-        return [Finding("leftovers", Status.OK, "no testbed was left behind")]
-    return [
+    """Testbeds whose owner died; only root has labs."""
+    found = [
         Finding(
             "leftovers",
             Status.FAIL,
@@ -150,8 +146,19 @@ def check_leftovers() -> list[Finding]:
             f"ndpstack lab down {lab_id}",
             partial(_remove_lab, lab_id),
         )
-        for lab_id in found
+        for lab_id in (leftovers() if os.geteuid() == 0 else [])
     ]
+    found += [
+        Finding(
+            "leftovers",
+            Status.FAIL,
+            f"folder {folder} was left behind by a process that died",
+            f"rm -r {folder}",
+            partial(shutil.rmtree, folder),
+        )
+        for folder in left_folders()
+    ]
+    return found or [Finding("leftovers", Status.OK, "no testbed was left behind")]
 
 
 def _remove_lab(lab_id: str) -> None:

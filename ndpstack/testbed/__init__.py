@@ -1,6 +1,8 @@
 """Testbeds: hosts and switches in network namespaces, joined by veth pairs."""
 
 from ndpstack.testbed._errors import TestbedError as TestbedError
+from ndpstack.testbed._folder import left_folders as left_folders
+from ndpstack.testbed._folder import temporary_folder as temporary_folder
 from ndpstack.testbed._guard import guarded as guarded
 from ndpstack.testbed._lab import Lab as Lab
 from ndpstack.testbed._lab import lab_name as lab_name

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -14,10 +12,12 @@ from ndpstack._core import lib
 from ndpstack.sim._simulation import counter_names
 from ndpstack.testbed._daemon import Switchd
 from ndpstack.testbed._errors import TestbedError
+from ndpstack.testbed._folder import temporary_folder
 from ndpstack.testbed._settings import HOSTS_SOCKET, switchd_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Self
 
     from numpy.typing import NDArray
@@ -68,9 +68,7 @@ class Fabric:
     def __enter__(self) -> Self:
         if self._drawing.plan.switches:
             with ExitStack() as stack:
-                folder = self._folder or Path(
-                    stack.enter_context(tempfile.TemporaryDirectory(prefix="ndpstack-"))
-                )
+                folder = self._folder or stack.enter_context(temporary_folder())
                 own = cast("Row", self._settings["daemon"])
                 settings = {
                     **self._settings,

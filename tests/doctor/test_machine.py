@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from ndpstack.doctor import Status, examine_machine
+from ndpstack.doctor import Finding, Status, examine_machine, mend
 from ndpstack.doctor._machine import (
     check_capabilities,
     check_cpus,
     check_kernel,
+    check_leftovers,
     check_memlock,
 )
+from ndpstack.testbed import left_folders, temporary_folder
 
 
 @pytest.mark.parametrize(
@@ -58,3 +65,44 @@ def test_whatever_is_wrong_names_its_remedy() -> None:
         assert set(finding.as_dict()) == {
             *("check", "interface", "status", "text", "remedy", "fixable")
         }
+
+
+HELD = """
+import sys
+from ndpstack.testbed import temporary_folder
+with temporary_folder() as folder:
+    (folder / "switchd.toml").touch()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_is_left_behind_by_none_but_the_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_folder():
+        assert not left_folders()
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as owner:
+        assert owner.stdout is not None
+        folder = Path(owner.stdout.readline().strip())
+        assert not left_folders()
+        owner.kill()
+        owner.wait()
+        (found,) = check_leftovers_of(folder)
+        assert found.status is Status.FAIL
+        assert found.remedy == f"rm -r {folder}"
+        assert [repair.error for repair in mend([found], warnings=False)] == [None]
+    assert not list(tmp_path.iterdir())
+    assert not check_leftovers_of(folder)
+
+
+def check_leftovers_of(folder: Path) -> list[Finding]:
+    """What is said of the folder."""
+    return [found for found in check_leftovers() if str(folder) in found.text]
