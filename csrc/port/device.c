@@ -164,7 +164,7 @@ int nd_device_use(const struct nd_device *device, struct nd_port *port,
 	return 0;
 }
 
-static enum nd_port_state gone(const struct nd_device *device, struct nd_error *error)
+enum nd_port_state nd_device_gone(const struct nd_device *device, struct nd_error *error)
 {
 	struct ifreq request = request_of(device);
 	bool again = ioctl(device->control, SIOCGIFINDEX, &request) == 0;
@@ -183,10 +183,10 @@ enum nd_port_state nd_device_check(struct nd_device *device, uint32_t mtu,
 	short flags;
 
 	if (ioctl(device->control, SIOCGIFNAME, &request) < 0)
-		return gone(device, error);
+		return nd_device_gone(device, error);
 	memcpy(device->name, request.ifr_name, sizeof(device->name)); /* it may be renamed */
 	if (read_state(device, &flags) < 0)
-		return gone(device, error);
+		return nd_device_gone(device, error);
 	if (mtu && device->mtu != mtu) {
 		nd_error_set(error, -EMSGSIZE,
 			     "interface %s: its MTU was changed from %u to %u; reopen the port",

@@ -41,6 +41,9 @@ int nd_device_use(const struct nd_device *device, struct nd_port *port,
 enum nd_port_state nd_device_check(struct nd_device *device, uint32_t mtu,
 				   struct nd_error *error);
 
+/* ND_PORT_GONE, for whoever knows from a socket on it although another has its index now. */
+enum nd_port_state nd_device_gone(const struct nd_device *device, struct nd_error *error);
+
 /* True when a default route of the calling thread's network namespace leaves by this interface. */
 bool nd_device_is_default_route(const struct nd_device *device);
 

@@ -284,6 +284,16 @@ static bool is_stuck(struct packet_port *self, nd_ns now)
 	return now > self->progress && now - self->progress >= STUCK_AFTER;
 }
 
+/* True when the interface was deleted: the kernel has taken its socket off it. */
+static bool is_unbound(const struct packet_port *self)
+{
+	struct sockaddr_ll address;
+	socklen_t length = sizeof(address);
+
+	return getsockname(self->rx_socket, (struct sockaddr *)&address, &length) == 0 &&
+	       (uint32_t)address.sll_ifindex != self->device.index;
+}
+
 static enum nd_port_state packet_check(struct nd_port *port, nd_ns now, struct nd_error *error)
 {
 	struct packet_port *self = packet_port(port);
@@ -293,6 +303,8 @@ static enum nd_port_state packet_check(struct nd_port *port, nd_ns now, struct n
 
 	/* An interface that went down leaves an error that would make poll() return at once. */
 	getsockopt(self->rx_socket, SOL_SOCKET, SO_ERROR, &pending, &length);
+	if (is_unbound(self))
+		return nd_device_gone(&self->device, error);
 	state = nd_device_check(&self->device, self->device_mtu, error);
 	if (state != ND_PORT_UP)
 		self->progress = now; /* nothing was expected to move */

@@ -308,11 +308,21 @@ static bool is_stuck(struct nd_xdp_port *self, nd_ns now)
 	return now > self->progress && now - self->progress >= STUCK_AFTER;
 }
 
+/* True when the interface was deleted: the kernel has taken its sockets off it. Told since 5.11. */
+static bool is_unbound(const struct nd_xdp_port *self)
+{
+	return recvfrom(self->sockets[0].fd, NULL, 0, MSG_DONTWAIT, NULL, NULL) < 0 &&
+	       errno == ENXIO;
+}
+
 static enum nd_port_state xdp_check(struct nd_port *port, nd_ns now, struct nd_error *error)
 {
 	struct nd_xdp_port *self = nd_xdp_port(port);
-	enum nd_port_state state = nd_device_check(&self->device, self->device_mtu, error);
+	enum nd_port_state state;
 
+	if (is_unbound(self))
+		return nd_device_gone(&self->device, error);
+	state = nd_device_check(&self->device, self->device_mtu, error);
 	if (state != ND_PORT_UP || port->down)
 		self->progress = now; /* nothing was expected to move */
 	if (state != ND_PORT_UP)

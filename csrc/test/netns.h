@@ -75,16 +75,26 @@ static inline void await_running(const char *name)
 	close(control);
 }
 
-/* A veth pair a-b, both up and running, with known MAC addresses, quiet (no IPv6 chatter). */
-static inline void veth_add(const char *a, const char *b, unsigned mtu)
+/* A veth pair as below; a gets the index, if that is not 0. */
+static inline void veth_add_as(const char *a, unsigned index, const char *b, unsigned mtu)
 {
-	shell("ip link add %s mtu %u type veth peer name %s mtu %u", a, mtu, b, mtu);
+	char wanted[32] = "";
+
+	if (index)
+		snprintf(wanted, sizeof(wanted), "index %u", index);
+	shell("ip link add %s %s mtu %u type veth peer name %s mtu %u", a, wanted, mtu, b, mtu);
 	shell("echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6", a);
 	shell("echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6", b);
 	shell("ip link set %s address 02:00:00:00:00:01 up", a);
 	shell("ip link set %s address 02:00:00:00:00:02 up", b);
 	await_running(a);
 	await_running(b);
+}
+
+/* A veth pair a-b, both up and running, with known MAC addresses, quiet (no IPv6 chatter). */
+static inline void veth_add(const char *a, const char *b, unsigned mtu)
+{
+	veth_add_as(a, 0, b, mtu);
 }
 
 static inline void veth_set_mtu(const char *name, unsigned mtu)
@@ -95,6 +105,15 @@ static inline void veth_set_mtu(const char *name, unsigned mtu)
 static inline void veth_delete(const char *a)
 {
 	shell("ip link del %s", a);
+}
+
+/* Deletes the pair and makes it again, so that a has the index that it had. */
+static inline void veth_replace(const char *a, const char *b, unsigned mtu)
+{
+	unsigned index = if_nametoindex(a);
+
+	veth_delete(a);
+	veth_add_as(a, index, b, mtu);
 }
 
 /*

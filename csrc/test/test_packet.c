@@ -353,6 +353,23 @@ TEST(nd_packet_check__follows_the_interface)
 	veth_delete("p0");
 }
 
+/* By its index it is the old one, of which the kernel gives no sign but at the sockets. */
+TEST(nd_packet_check__tells_an_interface_from_its_successor)
+{
+	struct nd_port *a;
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	shell("ip link set p0 down && ip link set p0 up");
+	await_state(a, 0, ND_PORT_UP, &error);
+	veth_replace("p0", "p1", 1500);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_GONE);
+	CHECK(strstr(error.text, "re-created; reopen"));
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
 /* Only what was to be sent is lost to a link that goes down, not what was given back. */
 TEST(nd_packet_flush__counts_what_a_dead_link_drops)
 {

@@ -450,6 +450,23 @@ TEST(nd_xdp_check__follows_the_interface)
 	veth_delete("x0");
 }
 
+/* By its index it is the old one, of which the kernel gives no sign but at the sockets. */
+TEST(nd_xdp_check__tells_an_interface_from_its_successor)
+{
+	struct nd_port *a;
+
+	veth_add("x0", "x1", 1500);
+	a = open_ours("x0");
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_UP);
+	shell("ip link set x0 down && ip link set x0 up");
+	await_state(a, 0, ND_PORT_UP, &error);
+	veth_replace("x0", "x1", 1500);
+	CHECK_EQ(nd_port_check(a, 0, &error), ND_PORT_GONE);
+	CHECK(strstr(error.text, "re-created; reopen"));
+	nd_port_close(a);
+	veth_delete("x0");
+}
+
 static void pin(int map, const char *path)
 {
 	union bpf_attr attributes = { 0 };
