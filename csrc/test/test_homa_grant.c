@@ -324,6 +324,29 @@ TEST(fit__dead_senders_do_not_stop_the_living)
 	CHECK_EQ(hand_usage().incoming, 10000);
 }
 
+/* ... and senders that only say that they live have none of it: BUSY, or bytes that are here. */
+TEST(nd_homa_in_idle__words_do_not_stop_the_living)
+{
+	struct nd_homa_config config = hand_defaults();
+
+	config.max_incoming_bytes = 12000;
+	for (uint32_t busy = 0; busy < 2; busy++) {
+		hand_start(&config, false);
+		hand_data(2, 100, 0, 1424, 60000, 10000);
+		hand_data(3, 100, 0, 2000, 20000, 2000);
+		hand_drain();
+		CHECK(hand_usage().incoming > 11000);
+		if (busy)
+			hand_control(ND_HOMA_BUSY, 2, 100, 0, 0, 0);
+		else
+			hand_data(2, 100, 0, 1424, 60000, 10000);
+		CHECK_STR(hand_next(), "GRANT 101>3 <12000 p1");
+		CHECK_EQ(hand_usage().incoming, 10000);
+		hand_data(2, 100, 1424, 1424, 60000, 10000); /* it goes on: it counts again */
+		CHECK(hand_usage().incoming > 18000);
+	}
+}
+
 TEST(window_of__dynamic_window_shrinks_with_company)
 {
 	struct nd_homa_config config = hand_defaults();

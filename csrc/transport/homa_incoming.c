@@ -171,6 +171,20 @@ uint32_t nd_homa_in_insert(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32
 	return added;
 }
 
+/*
+ * Words cost a peer nothing. Would they keep what it may send counted as incoming, it could use up
+ * max_incoming_bytes for all others.
+ */
+void nd_homa_in_idle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
+{
+	if (rpc->in.granted == rpc->in.received)
+		return; /* it is our turn */
+	rpc->flags |= RPC_IDLE;
+	nd_homa_in_account(homa, rpc);
+	if (homa->stalled)
+		nd_homa_grant_update(homa, rpc);
+}
+
 void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rpc, uint32_t *start,
 			uint32_t *end)
 {

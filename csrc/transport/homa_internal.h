@@ -258,7 +258,8 @@ void nd_homa_in_missing(const struct nd_homa *homa, const struct nd_homa_rpc *rp
 /* Counts what is granted and not received, unless nothing can be expected now. */
 static inline void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	bool counts = rpc->state != ND_HOMA_CLOSED && !(rpc->flags & (RPC_QUIET | RPC_STARVED));
+	bool counts = rpc->state != ND_HOMA_CLOSED &&
+		      !(rpc->flags & (RPC_QUIET | RPC_STARVED | RPC_IDLE));
 	uint32_t bytes = counts ? rpc->in.granted - rpc->in.received : 0;
 
 	homa->incoming += bytes;
@@ -266,6 +267,8 @@ static inline void nd_homa_in_account(struct nd_homa *homa, struct nd_homa_rpc *
 	rpc->in.counted = bytes;
 }
 
+/* The peer speaks of a message, and sends none of what it may. */
+void nd_homa_in_idle(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 void nd_homa_in_drop(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* Gives up what the message holds, unless the application has it. */
 static inline void nd_homa_in_end(struct nd_homa *homa, struct nd_homa_rpc *rpc)

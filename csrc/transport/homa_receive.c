@@ -176,7 +176,7 @@ static void forget_response(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	rpc->in.granted = rpc->in.received;
 	nd_homa_in_account(homa, rpc);
 	rpc->in = (struct nd_homa_in){ .gaps = ND_NONE };
-	rpc->flags &= (uint16_t)~(RPC_QUIET | RPC_GAPLESS);
+	rpc->flags &= (uint16_t)~(RPC_QUIET | RPC_GAPLESS | RPC_IDLE);
 }
 
 static void start_over(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t note, nd_ns now)
@@ -268,8 +268,10 @@ static void receive_busy(struct nd_homa *homa, struct nd_homa_peer *peer,
 
 	(void)peer;
 	homa->counters.busys_received++;
-	if (rpc)
-		nd_homa_rpc_alive(homa, rpc, now);
+	if (!rpc)
+		return;
+	nd_homa_in_idle(homa, rpc);
+	nd_homa_rpc_alive(homa, rpc, now);
 }
 
 static void receive_cutoffs(struct nd_homa *homa, struct nd_homa_peer *peer,

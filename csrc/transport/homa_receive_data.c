@@ -193,11 +193,16 @@ static void store(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd
 static void add_part(struct nd_homa *homa, struct nd_homa_rpc *rpc, const struct nd_packet *packet)
 {
 	bool granted = raise_granted(homa, rpc, packet);
+	uint32_t received = rpc->in.received;
 
 	if (rpc->flags & RPC_STARVED)
 		homa->counters.memory_dropped_bytes += packet->payload_bytes;
 	else if (granted)
 		store(homa, rpc, packet);
+	if (rpc->in.received != received)
+		rpc->flags &= (uint16_t)~RPC_IDLE;
+	else if (!(rpc->flags & RPC_STARVED))
+		rpc->flags |= RPC_IDLE;
 	nd_homa_in_account(homa, rpc);
 }
 

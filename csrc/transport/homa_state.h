@@ -49,6 +49,7 @@ enum {
 	RPC_GAPLESS = 1 << 9,   /* found no gap free: goes on packet by packet until it caught up */
 	RPC_REMEMBER = 1 << 10, /* server: must not run again once it ended */
 	RPC_UNPASSED = 1 << 11, /* client: the server answers that it has nothing of the request */
+	RPC_IDLE = 1 << 12,     /* the peer's last word of it brought no bytes: not counted as incoming */
 };
 
 enum nd_homa_list_kind { LIST_CONTROL, LIST_EVENTS, LIST_STARVED, LIST_OLDEST, LIST_KINDS };
@@ -83,7 +84,7 @@ struct nd_homa_in {
 	uint32_t received;  /* distinct bytes that arrived */
 	uint32_t end;       /* one past the highest byte that arrived */
 	uint32_t granted;   /* the peer may send: below this */
-	uint32_t counted;   /* part of nd_homa.incoming: granted - received, 0 when quiet */
+	uint32_t counted;   /* part of nd_homa.incoming: granted - received, 0 when quiet or idle */
 	uint32_t gaps;      /* holes below end, in order */
 	uint32_t gap_count;
 	uint8_t level;      /* priority in the last GRANT */
