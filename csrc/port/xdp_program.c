@@ -2,7 +2,9 @@
 /* The XDP program: redirects the frames of the filter to our sockets, leaves all else alone. */
 /*
  * DESIGN NOTES
- * 1. Up to two VLAN tags are stepped over. A tag that the NIC took off is not there to be seen.
+ * 1. One 802.1Q tag is stepped over, as nd_eth_decode() does: with two of them, or with a provider's
+ *    (802.1ad), a frame is no stack's and stays the kernel's. A tag that the NIC took off is not
+ *    there to be seen.
  * 2. IPv6 extension headers are not walked: our senders never use them, and a walk needs a loop.
  * 3. A later IPv4 fragment carries no UDP header, so it is the kernel's.
  */
@@ -13,7 +15,6 @@
 
 #define PROTOCOL_UDP 17
 #define PROTOCOL_HOMA 146
-#define TAGS_MAX 2
 #define TAG_BYTES 4
 #define AT_ETHERTYPE 12
 #define AT_IP 14
@@ -97,20 +98,16 @@ static void jump(struct program *program, enum label label)
 	emit(program, (struct bpf_insn){ .code = BPF_JMP | BPF_JA });
 }
 
-/* With the ethertype in VALUE: steps over one tag, if it is one. */
+/* With the ethertype in VALUE: steps over a tag, if it is one. */
 static void skip_tag(struct program *program)
 {
-	uint32_t first, second;
+	uint32_t untagged = program->length;
 
-	first = program->length;
-	jump_if(program, BPF_JEQ, htons(ETH_P_8021Q), NEXT);
-	second = program->length;
-	jump_if(program, BPF_JNE, htons(ETH_P_8021AD), NEXT);
-	program->code[first].off = 1; /* over the second comparison, into the tag */
+	jump_if(program, BPF_JNE, htons(ETH_P_8021Q), NEXT);
 	require(program, DATA, AT_IP + TAG_BYTES);
 	load(program, BPF_H, VALUE, DATA, AT_ETHERTYPE + TAG_BYTES);
 	alu_value(program, BPF_ADD, DATA, TAG_BYTES);
-	program->code[second].off = (int16_t)(program->length - second - 1);
+	program->code[untagged].off = (int16_t)(program->length - untagged - 1);
 }
 
 /* With the IP protocol in VALUE: only UDP goes on. */
@@ -165,8 +162,7 @@ static void match(struct program *program, const struct nd_port_filter *filter)
 	load(program, BPF_W, END, CONTEXT, offsetof(struct xdp_md, data_end));
 	require(program, DATA, AT_IP);
 	load(program, BPF_H, VALUE, DATA, AT_ETHERTYPE);
-	for (uint32_t i = 0; i < TAGS_MAX; i++)
-		skip_tag(program);
+	skip_tag(program);
 	jump_if(program, BPF_JEQ, htons(ETH_P_IP), IPV4);
 	jump_if(program, BPF_JEQ, htons(ETH_P_IPV6), IPV6);
 	jump(program, PASS);

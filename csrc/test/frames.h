@@ -108,7 +108,7 @@ static inline void insert_tag(struct nd_frame *frame, uint16_t type, uint16_t ta
 	frame->bytes += 4;
 }
 
-#define FRAME_KINDS 14u
+#define FRAME_KINDS 15u
 #define FRAME_KINDS_OURS 7u
 
 /* IPv4 with a header of six words: the UDP header is not where it mostly is. */
@@ -148,6 +148,9 @@ static inline uint32_t send_kinds(struct nd_port *port, uint16_t our_port)
 	make_udp_frame(f, 1514, our_port, 1);
 	f++;
 	CHECK_EQ(f - frames, FRAME_KINDS_OURS);
+	make_udp_frame(f, 60, our_port, 1); /* two tags */
+	insert_tag(f, 0x8100, 0xa02a);
+	insert_tag(f++, 0x8100, 0x6007);
 	make_udp_frame(f++, 60, (uint16_t)(our_port + 1), 1);
 	put_ipv4(put_ethernet(f->data, 0x0800), 6, 40); /* TCP */
 	f++->bytes = 74;

@@ -162,12 +162,15 @@ TEST(nd_xdp__leaves_the_kernel_its_traffic)
 
 static void check_tag(enum nd_port_xdp_mode mode)
 {
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x1");
 	struct nd_port *wire, *port;
 	struct nd_frame got;
 
 	veth_add("x0", "x1", 1500);
+	config.xdp.mode = mode;
+	config.filter = (struct nd_port_filter){ .everything = true };
 	wire = open_wire("x0");
-	port = open_mode("x1", mode);
+	port = open_config(&config);
 	CHECK_EQ(nd_port_reserve(wire, frames, 1), 1);
 	make_udp_frame(&frames[0], 1500, OUR_PORT, 1);
 	insert_tag(&frames[0], 0x8100, 0xa02a); /* priority 5, VLAN 42 */
@@ -186,6 +189,24 @@ TEST(nd_xdp_receive__keeps_vlan_tags)
 {
 	check_tag(ND_XDP_GENERIC);
 	check_tag(ND_XDP_NATIVE);
+}
+
+/* No stack reads what a provider's tag (802.1ad) is on: it is the kernel's. */
+TEST(nd_xdp_receive__leaves_a_providers_tag)
+{
+	struct nd_port *wire, *port;
+
+	veth_add("x0", "x1", 1500);
+	wire = open_wire("x0");
+	port = open_ours("x1");
+	CHECK_EQ(nd_port_reserve(wire, frames, 2), 2);
+	make_udp_frame(&frames[0], 60, OUR_PORT, 1);
+	insert_tag(&frames[0], 0x88a8, 42);
+	make_udp_frame(&frames[1], 60, OUR_PORT, 2);
+	nd_port_commit(wire, frames, 2);
+	nd_port_flush(wire);
+	CHECK_EQ(await_udp_frames(port, 2, 1, 60), 1);
+	close_pair(wire, port);
 }
 
 /* AFXDP A.8.9: short frames arrive as they were sent, from and to any MAC address. */
