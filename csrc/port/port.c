@@ -23,6 +23,25 @@ static nd_port_opener *const openers[] = {
 	[ND_PORT_XDP] = nd_xdp_open,
 };
 
+static int check_udp_port(const struct nd_port_config *config, uint32_t index,
+			  struct nd_error *error)
+{
+	const uint16_t *ports = config->filter.udp_ports;
+
+	if (!ports[index])
+		return nd_error_set(error, -EINVAL,
+				    "port %s: the filter's UDP port %u of %u is 0; fill it in, or "
+				    "lower udp_count",
+				    config->name, index + 1, config->filter.udp_count);
+	for (uint32_t i = 0; i < index; i++)
+		if (ports[i] == ports[index])
+			return nd_error_set(error, -EINVAL,
+					    "port %s: the filter names UDP port %u twice; name each "
+					    "once",
+					    config->name, ports[i]);
+	return 0;
+}
+
 static int check_filter(const struct nd_port_config *config, struct nd_error *error)
 {
 	const struct nd_port_filter *filter = &config->filter;
@@ -33,6 +52,9 @@ static int check_filter(const struct nd_port_config *config, struct nd_error *er
 		return nd_error_set(error, -EINVAL,
 				    "port %s: filter names %u UDP ports, at most %d are possible",
 				    config->name, filter->udp_count, ND_PORT_UDP_PORTS_MAX);
+	for (uint32_t i = 0; i < filter->udp_count; i++)
+		if (check_udp_port(config, i, error) < 0)
+			return error->code;
 	if (!filter->everything && !filter->homa && !filter->udp_count)
 		return nd_error_set(error, -EINVAL,
 				    "port %s: the filter selects nothing; name a UDP port, homa, "

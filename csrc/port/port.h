@@ -64,7 +64,8 @@ struct nd_port_filter {
 	bool everything;   /* a switch port takes all frames from the kernel */
 	bool homa;         /* IP protocol 146, IPv4 and IPv6 */
 	uint8_t udp_count; /* entries in use below */
-	uint16_t udp_ports[ND_PORT_UDP_PORTS_MAX]; /* destination ports, host byte order */
+	uint16_t udp_ports[ND_PORT_UDP_PORTS_MAX]; /* destination ports, host byte order; not 0,
+						    * and each once */
 };
 
 struct nd_port_config {

@@ -455,6 +455,15 @@ TEST(nd_packet_open__explains_what_is_wrong)
 	config.filter = (struct nd_port_filter){ 0 };
 	CHECK(!nd_port_open(&config, &error));
 	CHECK(strstr(error.text, "selects nothing"));
+	config.filter.udp_count = 2;
+	config.filter.udp_ports[0] = OUR_PORT;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "UDP port 2 of 2 is 0"));
+	config.filter.udp_ports[1] = OUR_PORT;
+	CHECK(!nd_port_open(&config, &error));
+	CHECK_EQ(error.code, -EINVAL);
+	CHECK(strstr(error.text, "names UDP port 40000 twice"));
 	child = fork();
 	if (child == 0) {
 		config = config_of(ND_PORT_PACKET, "p0");
