@@ -110,6 +110,7 @@ struct nd_core_app {
 	bool used;
 	uint64_t serial;      /* of its attachment, from 1 on */
 	bool news;            /* events that are worth waking the application for */
+	bool polls;           /* in the thread of these rounds, or in none: it is never woken */
 	int connection;       /* sign of life, both ways */
 	uint32_t user;        /* at its other end */
 	struct nd_channel channel;

@@ -126,7 +126,7 @@ bool nd_core_deliver_events(struct nd_core *core)
 			continue;
 		if (ND_UNLIKELY(app->backlog_count))
 			backlog_drain(app);
-		if (app->news)
+		if (app->news && !app->polls)
 			nd_channel_wake_app(&app->channel);
 		app->news = false;
 	}

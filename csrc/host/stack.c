@@ -142,8 +142,10 @@ static void attach(struct nd_core *core, void *argument)
 	struct attach_call *call = argument;
 	int index = nd_core_attach(core, call->connection);
 
-	if (index >= 0)
-		call->app = core->apps[index].serial;
+	if (index < 0)
+		return;
+	call->app = core->apps[index].serial;
+	core->apps[index].polls = nd_core_is_polled(core);
 }
 
 struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
@@ -270,10 +272,23 @@ int nd_stack_submit_later(struct nd_stack *stack, uint8_t protocol,
 	return ND_UNLIKELY(code == -EAGAIN) && has_gone(stack) ? -EPIPE : code;
 }
 
+/* True for one whose core runs in the application's own thread. */
+static bool is_polled(const struct nd_stack *stack)
+{
+	return stack->core && nd_core_is_polled(stack->core);
+}
+
+/* Unless it is we who would sleep. */
+static void wake_core(struct nd_stack *stack)
+{
+	if (!is_polled(stack) || !nd_core_is_ours(stack->core))
+		nd_channel_wake_core(&stack->channel);
+}
+
 void nd_stack_flush(struct nd_stack *stack)
 {
 	if (!stack->core || !nd_core_push(stack->core))
-		nd_channel_wake_core(&stack->channel);
+		wake_core(stack);
 }
 
 int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_command *command)
@@ -283,7 +298,7 @@ int nd_stack_submit(struct nd_stack *stack, uint8_t protocol, const struct nd_co
 	if (code < 0)
 		return code;
 	if (command->kind == ND_COMMAND_RELEASE) /* is worth no round */
-		nd_channel_wake_core(&stack->channel);
+		wake_core(stack);
 	else
 		nd_stack_flush(stack);
 	return 0;
@@ -302,12 +317,6 @@ int nd_stack_events(struct nd_stack *stack, struct nd_event *out, uint32_t limit
 		return 0;
 	nd_channel_hush_app(&stack->channel);
 	return has_gone(stack) ? -EPIPE : 0;
-}
-
-/* True for one whose core runs in the application's own thread. */
-static bool is_polled(const struct nd_stack *stack)
-{
-	return stack->core && nd_core_is_polled(stack->core);
 }
 
 int nd_stack_descriptor(const struct nd_stack *stack)

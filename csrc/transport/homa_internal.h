@@ -180,7 +180,15 @@ void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc);
 /* Frees a closed RPC once its events are taken and its message is released. */
 static inline void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {
-	if (rpc->state == ND_HOMA_CLOSED && !rpc->events && !(rpc->flags & RPC_LEASED))
+	/*
+	 * One by one: as one condition they are one load of bytes that were just written by several
+	 * stores, which waits until those have left for the cache.
+	 */
+	if (rpc->state != ND_HOMA_CLOSED)
+		return;
+	if (rpc->events)
+		return;
+	if (!(rpc->flags & RPC_LEASED))
 		nd_homa_rpc_free(homa, rpc);
 }
 
