@@ -54,7 +54,7 @@ ENGINE_EXCEPTIONS = {
 ENGINE_SYMBOLS = {
     "memcpy", "memmove", "memset", "memcmp", "strlen", "strnlen", "strchr", "strcmp", "strncmp",
     "__stack_chk_fail", "__tls_get_addr", "_GLOBAL_OFFSET_TABLE_", "__cpu_model",
-    "__popcountdi2",
+    "__cpu_features2", "__popcountdi2",
 }  # fmt: skip
 """All that engines' objects may ask of libc and the compiler."""
 
