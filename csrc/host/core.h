@@ -45,6 +45,9 @@
 	X(rounds_lent, "Rounds that applications ran so.") \
 	X(commands, "Commands taken from applications.") \
 	X(commands_refused, "Commands that were refused; the application got the reason.") \
+	X(commands_over_share, "Of those: by applications of a user who is neither root nor the core's, " \
+			       "and would have more of an engine's connections or RPCs than stay " \
+			       "free.") \
 	X(commands_malformed, "Commands that named memory outside the send region.") \
 	X(events, "Events given to applications.") \
 	X(events_delayed, "Events that waited because an application did not take its events.") \
@@ -108,6 +111,7 @@ struct nd_core_port {
 
 struct nd_core_app {
 	bool used;
+	uint16_t group;       /* 0: root or our own user, who may have all; else one for each user */
 	uint64_t serial;      /* of its attachment, from 1 on */
 	bool news;            /* events that are worth waking the application for */
 	bool polls;           /* in the thread of these rounds, or in none: it is never woken */

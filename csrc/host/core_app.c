@@ -215,12 +215,34 @@ static void unwatch(const struct nd_core *core, int fd)
 	epoll_ctl(core->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
+/* What all applications of a user have in common, see struct nd_core_app. */
+static uint16_t group_of(const struct nd_core *core, uint32_t user)
+{
+	uint64_t taken = 0;
+
+	if (nd_fds_is_own_user(user))
+		return 0;
+	for (uint32_t i = 0; i < core->apps_limit; i++) {
+		const struct nd_core_app *app = &core->apps[i];
+
+		if (app->used && app->user == user)
+			return app->group;
+		if (app->used && app->group)
+			taken |= UINT64_C(1) << (app->group - 1);
+	}
+	return (uint16_t)(__builtin_ctzll(~taken) + 1);
+}
+
 static int make_app(struct nd_core *core, struct nd_core_app *app, int connection)
 {
 	struct nd_channel_layout layout = layout_of(&core->config.channel);
 	int code;
 
-	*app = (struct nd_core_app){ .connection = connection, .user = nd_fds_user(connection) };
+	*app = (struct nd_core_app){
+		.connection = connection,
+		.user = nd_fds_user(connection),
+		.group = group_of(core, nd_fds_user(connection)),
+	};
 	app->backlog = calloc(layout.events, sizeof(*app->backlog));
 	if (!app->backlog)
 		return -ENOMEM;
@@ -300,7 +322,8 @@ int nd_core_attach(struct nd_core *core, int connection)
 	core->apps_limit = nd_max_u32(core->apps_limit, (uint32_t)index + 1);
 	core->apps[index].serial = ++core->counters.apps_attached;
 	find_sole_app(core);
-	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, (uint32_t)index, 0, 0);
+	nd_recorder_note(core->recorder, ND_RECORD_ATTACH, (uint32_t)index,
+			 core->apps[index].group, 0);
 	return index;
 }
 

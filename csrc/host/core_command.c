@@ -123,6 +123,22 @@ static int check_peer(struct nd_core *core, uint32_t handle, uint32_t *detail, n
 	return *detail ? -EHOSTUNREACH : 0;
 }
 
+/* Nobody but root and our own user has more of an engine than stays free, as of places. */
+static ND_NOINLINE int check_share(struct nd_core *core, uint32_t app,
+				   const struct nd_core_engine *engine,
+				   const struct nd_command *command)
+{
+	uint64_t apps = 0;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used && core->apps[i].group == core->apps[app].group)
+			apps |= UINT64_C(1) << i;
+	if (engine->ops->leaves_room(engine->endpoint, command, apps))
+		return 0;
+	core->counters.commands_over_share++;
+	return -ENOBUFS;
+}
+
 /* An engine's command; its outputs go to *command. *detail: why the peer cannot be talked to. */
 static int submit(struct nd_core *core, uint32_t app, uint8_t protocol, struct nd_command *command,
 		  uint32_t *detail, nd_ns now)
@@ -136,7 +152,9 @@ static int submit(struct nd_core *core, uint32_t app, uint8_t protocol, struct n
 		return -EINVAL;
 	if (!engine)
 		return -EPROTONOSUPPORT;
-	if (names_a_peer(command->kind))
+	if (ND_UNLIKELY(core->apps[app].group))
+		code = check_share(core, app, engine, command);
+	if (code == 0 && names_a_peer(command->kind))
 		code = check_peer(core, command->peer, detail, now);
 	if (code < 0)
 		return code;

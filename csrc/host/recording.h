@@ -54,7 +54,7 @@ enum nd_record_kind {
 	ND_RECORD_PORT,      /* index: port; struct nd_record_port: opened, again, or closed */
 	ND_RECORD_ENGINE,    /* index: protocol; its config struct */
 	ND_RECORD_READY,     /* set-up is complete */
-	ND_RECORD_ATTACH,    /* index: application */
+	ND_RECORD_ATTACH,    /* index: application, detail: its group */
 	ND_RECORD_DETACH,    /* index: application */
 	ND_RECORD_COMMAND,   /* index: application; struct nd_submission, payload */
 	ND_RECORD_FRAME,     /* index: port; the frame received */

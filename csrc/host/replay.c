@@ -192,6 +192,7 @@ static int attach(struct nd_replay *replay, const struct nd_record *record, cons
 		close(ends[1]);
 		return out_of_memory(replay);
 	}
+	replay->core->apps[index].group = record->detail;
 	app = &replay->apps[index];
 	code = nd_fds_receive(ends[1], &layout, sizeof(layout), fds, ND_CHANNEL_FDS);
 	if (code == 0)

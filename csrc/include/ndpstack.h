@@ -177,6 +177,9 @@ struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error);
  * Attaches to the core of another process by its service name. Among the errors: -EUSERS: all places
  * are taken; -EDQUOT: this user, who is neither root nor the core's own, has its share of them;
  * -EPERM: the service has no path for a name, and this is another user; -ETIMEDOUT.
+ *
+ * Such a user has no more of the core's NDP connections and Homa RPCs than stay free, either: LISTEN
+ * (its backlog counts), CONNECT and REQUEST fail with -ENOBUFS.
  */
 struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error);
 

@@ -38,6 +38,26 @@ TEST(do_listen__ports)
 	CHECK_EQ(command(ND_COMMAND_LISTEN, 3, HAND_PORT), 0);
 }
 
+/* As many RPCs stay free as these applications have: half, then a third for the next ones, ... */
+TEST(nd_homa_leaves_room__counts_the_rpcs_of_applications)
+{
+	struct nd_homa_config config = hand_defaults();
+	struct nd_command another = request(100);
+
+	config.rpcs_max = config.server_rpcs_max = 12;
+	hand_start(&config, false);
+	hand_data(2, 100, 0, 100, 100, 100); /* app 1 serves one */
+	for (uint32_t i = 0; i < 5; i++) {
+		CHECK(nd_homa_leaves_room(hand, &another, 1 << 2));
+		hand_request(2, 100); /* of app 2 */
+	}
+	CHECK(!nd_homa_leaves_room(hand, &another, 1 << 2));
+	CHECK(nd_homa_leaves_room(hand, &another, 1 << 1));
+	CHECK(!nd_homa_leaves_room(hand, &another, 1 << 1 | 1 << 2));
+	another.kind = ND_COMMAND_CANCEL;
+	CHECK(nd_homa_leaves_room(hand, &another, 1 << 2));
+}
+
 TEST(do_request__refusals)
 {
 	struct nd_command bad = request(100);

@@ -389,36 +389,6 @@ TEST(nd_ndp_connection_accept__drops_beyond_the_backlog)
 	CHECK_EQ(hand_counters()->connections_accepted, 9);
 }
 
-/* R-NHA-09: LISTEN reserves; what is reserved nobody else can have. */
-TEST(nd_ndp_submit__listen_reserves_connections)
-{
-	struct nd_command listen = { .kind = ND_COMMAND_LISTEN, .port = 41, .app = 1, .message = 20 };
-
-	hand_start_default(); /* 8 of 32 are reserved */
-	CHECK_EQ(hand_submit(listen), 0);
-	CHECK_EQ(hand_submit(listen), -EADDRINUSE);
-	listen.port = 42;
-	CHECK_EQ(hand_submit(listen), -ENOBUFS);
-	for (uint32_t i = 0; i < 4; i++)
-		hand_connect(2);
-	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_CONNECT, .peer = 2,
-						  .port = 41 }), -ENOBUFS);
-	listen.kind = ND_COMMAND_UNLISTEN;
-	CHECK_EQ(hand_submit(listen), -ENOENT);
-	listen.port = 41;
-	CHECK_EQ(hand_submit(listen), 0);
-	hand_connect(2);
-}
-
-/* As Homa: a program that forgot its port is told. */
-TEST(nd_ndp_submit__refuses_port_0)
-{
-	hand_start_default();
-	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_LISTEN }), -EINVAL);
-	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_CONNECT, .peer = 2 }),
-		 -EINVAL);
-}
-
 /* ---- at most once ---- */
 
 /* R-NFR-02: replays within time-wait are acknowledged, at most, and deliver nothing. */

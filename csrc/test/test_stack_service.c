@@ -163,6 +163,48 @@ TEST(nd_core_attach__leaves_places_for_other_users)
 	nd_stack_close(host);
 }
 
+/* An application of another user asks for a backlog of so many of the 4,096 connections. */
+static int32_t listen_for(struct nd_stack *app, uint16_t port, uint64_t backlog)
+{
+	submit(app, ND_PROTO_NDP,
+	       (struct nd_command){
+		       .kind = ND_COMMAND_LISTEN, .port = port, .message = backlog });
+	return next_event(app).error;
+}
+
+static void listen_as_two(const char *service)
+{
+	struct nd_stack *apps[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		CHECK_EQ(seteuid(OTHER_USER + i / 2), 0); /* two of one user, one of another */
+		apps[i] = nd_stack_attach(service, &error);
+		CHECK(apps[i]);
+		CHECK_EQ(seteuid(0), 0);
+	}
+	CHECK_EQ(listen_for(apps[0], 1, 2049), -ENOBUFS);
+	CHECK_EQ(listen_for(apps[0], 1, 1024), 0);
+	CHECK_EQ(listen_for(apps[1], 2, 1025), -ENOBUFS); /* with what the other has */
+	CHECK_EQ(listen_for(apps[1], 2, 1024), 0);
+	CHECK_EQ(listen_for(apps[2], 3, 1025), -ENOBUFS);
+	CHECK_EQ(listen_for(apps[2], 3, 1024), 0);
+}
+
+TEST(check_share__leaves_room_to_other_users)
+{
+	struct nd_stack *host;
+	char service[64];
+
+	skip_unless_root();
+	host = open_service("room", "/tmp/", service);
+	CHECK_EQ(chmod(service, 0777), 0);
+	await_success(start(listen_as_two, service));
+	await_counter(host, "apps_ended", 3);
+	CHECK_EQ(counter(host, ND_STACK_GROUP_CORE, "commands_over_share"), 3);
+	CHECK_EQ(listen_for(host, 4, 4096), 0); /* all that there are: this user may */
+	nd_stack_close(host);
+}
+
 static void attach_as_stranger(const char *service)
 {
 	CHECK_EQ(seteuid(OTHER_USER), 0);

@@ -173,6 +173,7 @@ const struct nd_transport_ops nd_homa_ops = {
 	.bytes = endpoint_bytes,
 	.init = endpoint_init,
 	.submit = nd_homa_submit,
+	.leaves_room = nd_homa_leaves_room,
 	.receive = nd_homa_receive,
 	.transmit = transmit,
 	.deadline = deadline,

@@ -274,6 +274,28 @@ static int do_detach(struct nd_homa *homa, struct nd_command *command, nd_ns now
 	return 0;
 }
 
+/* RPCs of these applications: as clients and as servers, unreleased messages included. */
+static uint32_t held_by(const struct nd_homa *homa, uint64_t apps)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < homa->rpcs.limit; i++)
+		if (homa->rpcs.next[i] == ND_POOL_USED && apps >> nd_homa_rpc_at(homa, i)->app & 1)
+			held++;
+	return held;
+}
+
+bool nd_homa_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+{
+	const struct nd_homa *homa = endpoint;
+	uint32_t left = homa->rpcs.limit - homa->rpcs.used;
+
+	if (command->kind != ND_COMMAND_REQUEST || left == 0)
+		return true; /* the limit itself will say so */
+	left--;
+	return left >= homa->rpcs.limit - left || held_by(homa, apps) + 1 <= left;
+}
+
 int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)
 {
 	static handler *const handlers[] = {

@@ -235,6 +235,7 @@ uint32_t nd_homa_events(void *endpoint, struct nd_event *out, uint32_t limit);
 
 /* homa_command.c */
 int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now);
+bool nd_homa_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps);
 
 /* homa_incoming.c: assembly of a message. */
 /* Learns the length and gets memory. */

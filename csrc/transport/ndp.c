@@ -182,6 +182,7 @@ const struct nd_transport_ops nd_ndp_ops = {
 	.bytes = endpoint_bytes,
 	.init = endpoint_init,
 	.submit = nd_ndp_submit,
+	.leaves_room = nd_ndp_leaves_room,
 	.receive = nd_ndp_receive,
 	.transmit = transmit,
 	.deadline = deadline,

@@ -26,11 +26,17 @@ static struct nd_ndp_listener *free_listener(const struct nd_ndp *ndp)
 	return NULL;
 }
 
+static uint32_t backlog_of(const struct nd_ndp *ndp, const struct nd_command *command)
+{
+	uint64_t asked = command->message ? command->message : ndp->config.listen_backlog;
+
+	return (uint32_t)nd_min_u64(asked, UINT32_MAX);
+}
+
 /* R-NHA-09: connections are reserved now, so that a train that arrives finds one. */
 static int do_listen(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 {
-	uint64_t asked = command->message ? command->message : ndp->config.listen_backlog;
-	uint32_t backlog = (uint32_t)nd_min_u64(asked, UINT32_MAX);
+	uint32_t backlog = backlog_of(ndp, command);
 	struct nd_ndp_listener *listener;
 
 	(void)now;
@@ -277,6 +283,41 @@ static int do_detach(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 		nd_ndp_connection_try_free(ndp, nd_ndp_connection_at(ndp, slot));
 	}
 	return 0;
+}
+
+/* Connections that these applications have or have reserved. */
+static uint32_t held_by(const struct nd_ndp *ndp, uint64_t apps)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
+		const struct nd_ndp_listener *listener = &ndp->listeners[i];
+
+		if (listener->used && !listener->closed && apps >> listener->app & 1)
+			held += listener->backlog - listener->live;
+	}
+	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
+		const struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
+
+		if (ndp->connections.next[slot] == ND_POOL_USED && nd_ndp_is_live(connection) &&
+		    apps >> connection->app & 1)
+			held++;
+	}
+	return held;
+}
+
+bool nd_ndp_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+{
+	const struct nd_ndp *ndp = endpoint;
+	uint32_t left = ndp->config.connections_max - ndp->live - ndp->reserved;
+	uint32_t wanted = command->kind == ND_COMMAND_CONNECT ? 1 :
+			  command->kind == ND_COMMAND_LISTEN  ? backlog_of(ndp, command) :
+								0;
+
+	if (wanted == 0 || wanted > left)
+		return true; /* the limit itself will say so */
+	left -= wanted;
+	return left >= ndp->config.connections_max - left || held_by(ndp, apps) + wanted <= left;
 }
 
 int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now)

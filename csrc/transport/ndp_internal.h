@@ -427,6 +427,7 @@ uint32_t nd_ndp_event_take(void *endpoint, struct nd_event *out, uint32_t limit)
 /* ---- ndp_command.c, ndp_show.c, ndp_audit.c ---- */
 
 int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now);
+bool nd_ndp_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps);
 /* The open listener on a port, of any application, or NULL. */
 struct nd_ndp_listener *nd_ndp_listener_find(const struct nd_ndp *ndp, uint16_t port);
 uint32_t nd_ndp_show(const void *endpoint, uint32_t *cursor, struct nd_exchange *out,

@@ -173,6 +173,11 @@ struct nd_transport_ops {
 
 	/* 0 or -errno; outputs in command->id and command->message. */
 	int (*submit)(void *endpoint, struct nd_command *command, nd_ns now);
+	/*
+	 * True when the command leaves others at least as many connections or RPCs as the
+	 * applications of these bits have then. O(state) when more than half are taken.
+	 */
+	bool (*leaves_room)(const void *endpoint, const struct nd_command *command, uint64_t apps);
 	/* One packet of this protocol; it and its payload are valid during the call only. */
 	void (*receive)(void *endpoint, const struct nd_packet *packet, nd_ns now);
 	/* Fills in the best packet of the class, or returns false when there is none now. */
