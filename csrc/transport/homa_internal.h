@@ -377,15 +377,15 @@ bool nd_homa_transmit_control(struct nd_homa *homa, struct nd_packet *packet);
 static inline void nd_homa_packet_start(const struct nd_homa *homa, struct nd_packet *packet,
 					uint32_t target, uint64_t id, uint8_t type)
 {
-	*packet = (struct nd_packet){
-		.next = ND_NONE,
-		.source = homa->setup.self,
-		.target = target,
-		.flow = (uint16_t)(nd_mix64(id ^ (uint64_t)target << 32) >> 48),
-		.protocol = ND_PROTO_HOMA,
-		.type = type,
-		.homa = { .sender_id = id, .speaker = ND_HOMA_SPEAKER },
-	};
+	nd_packet_zero(packet, sizeof(*packet));
+	packet->next = ND_NONE;
+	packet->source = homa->setup.self;
+	packet->target = target;
+	packet->flow = (uint16_t)(nd_mix64(id ^ (uint64_t)target << 32) >> 48);
+	packet->protocol = ND_PROTO_HOMA;
+	packet->type = type;
+	packet->homa.sender_id = id;
+	packet->homa.speaker = ND_HOMA_SPEAKER;
 }
 
 static inline void nd_homa_set_levels(struct nd_homa *homa, uint32_t levels)

@@ -236,13 +236,12 @@ enum nd_wire_error nd_homa_decode(const uint8_t *in, uint32_t bytes, struct nd_p
 	packet->payload_bytes = 0;
 	packet->payload = NULL;
 	packet->header_bytes = (uint16_t)bytes;
-	packet->homa = (struct nd_homa_header){
-		.sender_id = nd_get_u64(in + ND_HOMA_SENDER_ID_AT),
-		.source_port = (uint16_t)(ports >> 48),
-		.target_port = (uint16_t)(ports >> 32),
-		.speaker = (uint8_t)(kind >> 24),
-		.note = (uint8_t)(kind >> 16),
-	};
+	nd_packet_zero(&packet->homa, sizeof(packet->homa));
+	packet->homa.sender_id = nd_get_u64(in + ND_HOMA_SENDER_ID_AT);
+	packet->homa.source_port = (uint16_t)(ports >> 48);
+	packet->homa.target_port = (uint16_t)(ports >> 32);
+	packet->homa.speaker = (uint8_t)(kind >> 24);
+	packet->homa.note = (uint8_t)(kind >> 16);
 	if (ND_LIKELY(packet->type == ND_HOMA_DATA))
 		return take_data(in, bytes, (uint32_t)ports, packet);
 	return take_control(in, bytes, packet);
