@@ -205,6 +205,24 @@ static uint32_t send_packets(struct nd_core *core, nd_ns now)
 	return count;
 }
 
+/*
+ * The link takes what was written, or did not take before. Room is asked for behind packets only: a
+ * replay does not know what the link has not taken, and is to ask when this core did.
+ */
+static void tell_link(struct nd_core *core, uint32_t index, nd_ns now)
+{
+	struct nd_core_port *port = &core->ports[index];
+	bool sent = port->blank_used > 0;
+
+	if (sent)
+		commit(port);
+	if (port->pending)
+		port->pending = nd_port_flush(port->port);
+	/* While the peer has these to read: what leaves next shall not wait for it. */
+	if (sent)
+		renew_blanks(core, index, BLANKS_FIRST, now);
+}
+
 bool nd_core_transmit(struct nd_core *core, nd_ns now)
 {
 	uint8_t asked = core->due <= now ? nd_core_every_engine(core) : core->news.packets;
@@ -218,15 +236,8 @@ bool nd_core_transmit(struct nd_core *core, nd_ns now)
 		nd_nic_begin(&core->nic);
 		count = send_packets(core, now);
 	}
-	for (uint32_t i = 0; i < core->config.port_count; i++) {
-		struct nd_core_port *port = &core->ports[i];
-
-		if (!port->port || (!port->blank_used && !port->pending))
-			continue; /* unused blanks are kept for the next round */
-		commit(port);
-		port->pending = nd_port_flush(port->port);
-		/* While the peer has these to read: what leaves next shall not wait for it. */
-		renew_blanks(core, i, BLANKS_FIRST, now);
-	}
+	for (uint32_t i = 0; i < core->config.port_count; i++)
+		if (core->ports[i].port)
+			tell_link(core, i, now);
 	return count > 0;
 }

@@ -312,7 +312,7 @@ static int end_turn(struct nd_replay *replay)
 	for (uint32_t i = 0; i < ND_STACK_PORTS_MAX; i++) {
 		if (!replay->ports[i])
 			continue;
-		nd_replay_port_end(replay->ports[i]);
+		nd_replay_port_end(replay->ports[i], &replay->core->ports[i]);
 		if (replay->ports[i]->code)
 			code = replay->ports[i]->code;
 	}

@@ -86,13 +86,17 @@ static void nothing(struct nd_port *port)
 	(void)port;
 }
 
-/* Where the recorded core did not ask there is all the room; what is sent in it will differ. */
+/*
+ * A replay asks in every turn. Where the recorded core did not there is all the room, for this turn;
+ * what is sent in it will differ.
+ */
 static uint32_t reserve(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
 {
 	struct nd_replay_port *self = of(port);
 	const struct nd_record *record = next_record(self, ND_RECORD_ROOM, &self->room_at);
 	uint32_t count = record ? nd_min_u32(record->detail, limit) : limit;
 
+	self->unasked = !record;
 	for (uint32_t i = 0; i < count; i++)
 		frames[i].data = self->memory + (size_t)i * port->frame_bytes_max;
 	return count;
@@ -196,10 +200,13 @@ void nd_replay_port_begin(struct nd_replay_port *port)
 	port->room_at = port->sent_at = port->turn->begin;
 }
 
-void nd_replay_port_end(struct nd_replay_port *port)
+void nd_replay_port_end(struct nd_replay_port *port, struct nd_core_port *user)
 {
 	const struct nd_record *left = next_record(port, ND_RECORD_SENT, &port->sent_at);
 
 	if (left && port->result->verdict == ND_REPLAY_IDENTICAL)
 		report(port, ND_REPLAY_MISSING, left, NULL);
+	if (port->unasked)
+		nd_core_return_blanks(user);
+	port->unasked = false;
 }

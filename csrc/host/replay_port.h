@@ -9,6 +9,8 @@
 #include "host/replay.h"
 #include "port/port.h"
 
+struct nd_core_port;
+
 /* The records of one turn: ROOM and SENT, of all ports. */
 struct nd_replay_turn {
 	const uint8_t *begin, *end;
@@ -20,6 +22,7 @@ struct nd_replay_port {
 	const struct nd_replay_turn *turn;
 	const uint8_t *room_at, *sent_at; /* where this port has got to in the turn */
 	uint32_t index;
+	bool unasked; /* the blanks that are out are of no record: go back when the turn is over */
 	struct nd_replay_result *result;
 	nd_replay_sink *sink; /* or NULL */
 	void *context;
@@ -35,7 +38,10 @@ struct nd_replay_port *nd_replay_port_open(const struct nd_record_port *record, 
 /* The turn has been set: begins with its records. */
 void nd_replay_port_begin(struct nd_replay_port *port);
 
-/* The turn is over: what the recording has and was not sent is a difference. */
-void nd_replay_port_end(struct nd_replay_port *port);
+/*
+ * The turn is over: what the recording has and was not sent is a difference, and what the core took
+ * beyond the recorded room goes back.
+ */
+void nd_replay_port_end(struct nd_replay_port *port, struct nd_core_port *user);
 
 #endif

@@ -2,12 +2,14 @@
 /* Stacks without a thread: whoever opened them polls them. */
 #include "host/core.h"
 #include "test/memory_pair.h"
+#include "test/recording.h"
 #include "transport/ndp.h"
 
 #include <dirent.h>
 
-/* Both ends in this thread. */
-static struct pair open_polled(const char *case_name, const struct nd_ndp_config *ndp)
+/* Both ends in this thread. record: of the client, or NULL. */
+static struct pair open_recorded(const char *case_name, const struct nd_ndp_config *ndp,
+				 const char *record)
 {
 	static char name[64];
 	struct nd_stack_config config;
@@ -21,10 +23,16 @@ static struct pair open_polled(const char *case_name, const struct nd_ndp_config
 	config.ports[0].memory.listen = false;
 	config.seed++;
 	memcpy(config.address_v4, addresses[0][1], 16);
+	config.record = record;
 	pair.client = open_stack(&config);
 	pair.peer = resolve(pair.client, addresses[0][0]);
 	CHECK(nd_stack_poll(pair.server) >= 0); /* takes the other end in */
 	return pair;
+}
+
+static struct pair open_polled(const char *case_name, const struct nd_ndp_config *ndp)
+{
+	return open_recorded(case_name, ndp, NULL);
 }
 
 /* The next event of one end has this kind; both are polled meanwhile. */
@@ -346,6 +354,55 @@ TEST(nd_core_round__tells_the_link_of_all_that_it_sent)
 		CHECK_EQ(nd_stack_buffer_free(pair.client, (void *)(uintptr_t)sent_buffer), 0);
 	}
 	close_pair(&pair);
+}
+
+/* A link that is full behind each flush that gave it frames, until the next flush. */
+static uint32_t owed;
+
+static uint32_t owing_flush(struct nd_port *port)
+{
+	owed = untold;
+	counting_flush(port);
+	return owed;
+}
+
+static uint32_t owing_reserve(struct nd_port *port, struct nd_frame *room, uint32_t limit)
+{
+	return owed ? 0 : real_ops->reserve(port, room, limit);
+}
+
+/*
+ * A replay does not know what the link had not taken. Were it asked for room because of that alone,
+ * the replay would ask for it at another time, and get another one's.
+ */
+TEST(nd_core_transmit__asks_for_room_behind_packets_only)
+{
+	const char *record = recording_path("owing", 0);
+	struct pair pair = open_recorded("owing", NULL, record);
+	struct nd_port *port = nd_stack_core(pair.client)->ports[0].port;
+	uint8_t *request = nd_stack_buffer(pair.client, 100);
+	struct nd_port_ops ops;
+
+	real_ops = port->ops;
+	ops = *real_ops;
+	ops.commit = counting_commit;
+	ops.flush = owing_flush;
+	ops.reserve = owing_reserve;
+	port->ops = &ops;
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	for (uint32_t i = 0; i < 10; i++) {
+		ask(&pair, request, 100, i);
+		pump(&pair, pair.client, ND_EVENT_OPENED);
+		echo(pair.server, pump(&pair, pair.server, ND_EVENT_REQUEST));
+		submit(pair.client, ND_PROTO_HOMA,
+		       (struct nd_command){
+			       .kind = ND_COMMAND_RELEASE,
+			       .id = pump(&pair, pair.client, ND_EVENT_RESPONSE).id });
+		pump(&pair, pair.server, ND_EVENT_SENT);
+	}
+	port->ops = real_ops;
+	close_pair(&pair);
+	CHECK(check_identical(record).sent >= 10);
 }
 
 /* An engine that has packets from a time on, and says so; all else is the engine's whose place it takes. */
