@@ -87,7 +87,9 @@ class Waitable(_messages.Waitable):
             try:
                 waiter()
             except BaseException:
-                if waiter is not self._raised:
+                if waiter is self._raised:
+                    self._raised = None
+                else:
                     self._raised = waiter
                     self.waiters.append(waiter)
                 raise

@@ -22,7 +22,7 @@ from settled import settle
 
 import ndpstack
 from ndpstack import aio, errors
-from ndpstack._waitable import Never
+from ndpstack._waitable import Never, Waitable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,6 +217,18 @@ def test_a_waiter_that_always_raises_is_called_twice(pair: Pair) -> None:
         assert bytes(call.result()) == b"x"
         assert waiter.called == 2
         assert bytes(client.request((pair[0].address, PORT), b"y", timeout=PATIENCE_S)) == b"y"
+
+
+def test_a_waiter_that_was_forgotten_may_come_again() -> None:
+    """What interrupted it earlier is not held against it."""
+    target, waiter = Waitable(), Failing()
+    for round_ in range(1, 3):
+        target.add_waiter(waiter)
+        for _ in range(2):
+            with pytest.raises(FailingError):
+                target.wake()
+        target.wake()
+        assert waiter.called == 2 * round_
 
 
 @pytest.mark.parametrize("kind", LOOPS)
