@@ -144,7 +144,8 @@ struct nd_stack_config {
 	uint16_t vlan;          /* id of an 802.1Q tag on everything sent, to 4094; 0: untagged */
 	const struct nd_frame_config *frame; /* ports, code points, checks; NULL: defaults */
 	uint64_t link_bps;      /* that engines are made for and the NIC scheduler keeps; 0: made for
-				 * what the kernel says of the first port, sent as it takes it */
+				 * what the kernel says of the first port, for 10 Gb/s and Homa's
+				 * window_dynamic where it says nothing; sent as the port takes it */
 	bool no_ndp, no_homa;   /* leave a protocol out */
 	const void *ndp_config;  /* struct nd_ndp_config (transport/ndp.h), NULL: defaults for link
 				  * and MTU */

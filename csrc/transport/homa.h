@@ -40,7 +40,8 @@ struct nd_homa_config {
 	uint32_t max_incoming_bytes;    /* ... of all messages together, 0 = no limit */
 	uint32_t unscheduled_max_bytes; /* most unscheduled bytes that a peer's claim counts for */
 	uint32_t message_bytes_max;     /* longest message sent or accepted */
-	bool window_dynamic;            /* window = max_incoming / (active messages + 1) */
+	bool window_dynamic;            /* window = max_incoming / (active messages + 1); by default
+					 * where the link's rate is unknown */
 
 	/* Priorities. */
 	bool basic;                 /* Homa's "Basic": one priority, no limit of overcommitment */
