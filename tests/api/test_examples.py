@@ -66,3 +66,20 @@ def test_a_udp_port_carries_one_protocol() -> None:
     config = ndpstack.StackConfig(name="127.0.0.2:4797", backend="udp", address="127.0.0.2")
     with pytest.raises(ValueError, match=r"udp carries one protocol on a port: give protocols="):
         ndpstack.Stack(config)
+
+
+def test_over_udp_the_kernel_checks_what_homa_would() -> None:
+    """Homa's own checksum is 0: not filled in."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.3", 0))
+        port = server.getsockname()[1]
+        server.settimeout(30)
+        config = ndpstack.StackConfig(
+            name=f"127.0.0.2:{port}", backend="udp", address="127.0.0.2", protocols=("homa",)
+        )
+        with ndpstack.Stack(config) as stack, ndpstack.HomaSocket(stack) as client:
+            call = client.start(("127.0.0.3", 4000), b"unchecked")
+            packet = server.recv(2048)
+            call.cancel()
+    assert packet.endswith(b"unchecked")
+    assert packet[16:18] == bytes(2)
