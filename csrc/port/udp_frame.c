@@ -2,6 +2,8 @@
 /* Between a UDP datagram, as sockets see it, and the Ethernet frame that would carry it. */
 #include "port/udp_frame.h"
 
+#include "wire/checksum.h"
+
 #include <linux/if_ether.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
@@ -100,17 +102,6 @@ bool nd_udp_frame_parse(const uint8_t *frame, uint32_t bytes, sa_family_t family
 	return true;
 }
 
-/* One's complement sum of 16-bit words in network order, folded. */
-static uint16_t ones_sum(const void *data, uint32_t bytes, uint32_t sum)
-{
-	const uint8_t *at = data;
-
-	for (uint32_t i = 0; i < bytes; i += 2)
-		sum += (uint32_t)at[i] << 8 | (i + 1 < bytes ? at[i + 1] : 0u);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)((sum & 0xffff) + (sum >> 16));
-}
-
 static uint8_t *build_ipv4(uint8_t *udp, uint32_t udp_bytes, const struct sockaddr_in *source,
 			   const struct sockaddr_in *target, uint8_t traffic_class)
 {
@@ -126,7 +117,7 @@ static uint8_t *build_ipv4(uint8_t *udp, uint32_t udp_bytes, const struct sockad
 		.daddr = target->sin_addr.s_addr,
 	};
 
-	ip.check = htons((uint16_t)~ones_sum(&ip, sizeof(ip), 0));
+	ip.check = (uint16_t)~nd_checksum_fold(nd_checksum_add_ipv4((const uint8_t *)&ip));
 	return memcpy(udp - sizeof(ip), &ip, sizeof(ip));
 }
 
@@ -142,11 +133,13 @@ static uint8_t *build_ipv6(uint8_t *udp, uint32_t udp_bytes, const struct sockad
 		.ip6_src = source->sin6_addr,
 		.ip6_dst = target->sin6_addr,
 	};
-	uint16_t sum = ones_sum(&ip.ip6_src, 2 * sizeof(ip.ip6_src), IPPROTO_UDP + udp_bytes);
+	uint64_t sum = nd_checksum_pseudo((const uint8_t *)&ip + offsetof(struct ip6_hdr, ip6_src),
+					  2 * sizeof(ip.ip6_src), IPPROTO_UDP, udp_bytes);
+	uint16_t check = (uint16_t)~nd_checksum_fold(nd_checksum_add(sum, udp, udp_bytes));
 
-	sum = (uint16_t)~ones_sum(udp, udp_bytes, sum);
-	sum = htons(sum ? sum : UINT16_MAX);
-	memcpy(udp + offsetof(struct udphdr, check), &sum, sizeof(sum));
+	if (check == 0)
+		check = UINT16_MAX;
+	memcpy(udp + offsetof(struct udphdr, check), &check, sizeof(check));
 	return memcpy(udp - sizeof(ip), &ip, sizeof(ip));
 }
 
