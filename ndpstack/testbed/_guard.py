@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from ndpstack.testbed._lab import remove
@@ -14,12 +15,18 @@ from ndpstack.testbed._state import labs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+END_SECONDS = 30.0
+"""So long a killed owner may take to be gone."""
+
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """Labs that this process makes within it are gone even after it was killed with -9."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", "from ndpstack.testbed._guard import watch; watch()"],
+        [
+            *(sys.executable, "-P", "-c"),
+            f"from ndpstack.testbed._guard import watch; watch({os.getpid()})",
+        ],
         stdin=subprocess.PIPE,
         start_new_session=True,
     )
@@ -34,9 +41,23 @@ def guarded() -> Iterator[None]:
         process.wait()
 
 
-def watch() -> None:
-    """Waits until whoever holds the other end of stdin is gone, then removes dead owners' labs."""
+def watch(owner: int) -> None:
+    """Waits until the owner ends this or is killed, then removes dead owners' labs.
+
+    A process that is killed closes its descriptors before it is dead, so one that still has labs
+    is waited for.
+
+    Args:
+        owner: The process that holds the other end of stdin.
+    """
     sys.stdin.read()
-    for name, state in labs().items():
-        if not state.alive:
-            remove(name)
+    deadline = time.monotonic() + END_SECONDS
+    while True:
+        known = labs()
+        for name, state in known.items():
+            if not state.alive:
+                remove(name)
+        ends = any(state.owner == owner and state.alive for state in known.values())
+        if not ends or time.monotonic() > deadline:
+            return
+        time.sleep(0.02)

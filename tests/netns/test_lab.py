@@ -6,6 +6,7 @@ import errno
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,3 +112,34 @@ def test_what_a_killed_owner_left_is_found_and_removed() -> None:
     assert lab_id in leftovers()
     assert len(remove(lab_id)) == 2
     assert lab_id not in leftovers()
+
+
+SLOW_TO_DIE = """
+import subprocess, time
+from ndpstack.testbed import Lab, back_to_back, guarded
+made, popen = [], subprocess.Popen
+subprocess.Popen = lambda *args, **named: made.append(popen(*args, **named)) or made[-1]
+with guarded():
+    guard = made[0]
+    lab = Lab(back_to_back())
+    lab.up()
+    guard.stdin.close()
+    print(lab.lab_id, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_guard_waits_for_an_owner_that_takes_its_time_to_die() -> None:
+    """A process that is killed closes its descriptors first, and on a busy machine dies later."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_TO_DIE], stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        lab_id = owner.stdout.readline().strip()
+        time.sleep(0.5)
+        owner.kill()
+    deadline = time.monotonic() + 20
+    while lab_id in labs() or lab_id in leftovers():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
