@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ndpstack.bench._turn import Sample, Turn, ask_in_turn
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ndpstack import Stack
 
 OUR_PORT = 4000
-UDP_PORT = 41000
 OTHER_LOOPBACK = "127.0.0.2"
 LENGTH = struct.Struct("!I")
 UDP_BYTES_MAX = 65507
@@ -31,15 +31,26 @@ def open_stack(turn: Turn, *, server: bool) -> Stack:
     return Stack(StackConfig(name=turn.link, address=address))
 
 
+def free_udp_port(address: str) -> int:
+    """One that nobody has just now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 def open_in_udp(turn: Turn, *, server: bool) -> Stack:
-    """One for Homa over UDP sockets of the kernel, which no privilege is needed for."""
+    """One for Homa over UDP sockets of the kernel, which no privilege is needed for.
+
+    Both ends have the turn's port.
+    """
     from ndpstack import Stack, StackConfig
 
     client = OTHER_LOOPBACK if turn.world == "memory" else turn.client
     address = turn.kernel if server else client
     return Stack(
         StackConfig(
-            name=f"{address}:{UDP_PORT}",
+            name=f"{address}:{turn.port}",
             backend="udp",
             address=address,
             protocols=("homa",),
@@ -146,7 +157,7 @@ class Homa:
 
         stack, address = self._open(turn, server=False)
         with stack, HomaSocket(stack) as client:
-            target = (stack.peer(address), turn.port)
+            target = (stack.peer(address), OUR_PORT)
             request = turn.request
 
             def ask() -> None:
@@ -157,6 +168,11 @@ class Homa:
 
 class HomaInUdp(Homa):
     """The same over UDP sockets."""
+
+    def serve(self, turn: Turn, ready: Callable[[int], None]) -> None:
+        """Answers requests, on a UDP port that is free."""
+        port = free_udp_port(turn.kernel)
+        super().serve(replace(turn, port=port), lambda _: ready(port))
 
     def _open(self, turn: Turn, *, server: bool) -> tuple[Stack, str]:
         return open_in_udp(turn, server=server), turn.kernel

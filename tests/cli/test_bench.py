@@ -14,11 +14,12 @@ import pytest
 from timed import check_time
 
 from ndpstack.bench import KINDS, Kind, processor
+from ndpstack.bench._blocking import HomaInUdp
 from ndpstack.bench._incast import Waits, beside_incast, incast_document, incast_table
 from ndpstack.bench._kinds import INCAST_PEERS, NOT_BESIDE_INCAST, Entry
 from ndpstack.bench._plot import incast_bars, write_plot
 from ndpstack.bench._rounds import Figures
-from ndpstack.bench._turn import Sample
+from ndpstack.bench._turn import Sample, Turn
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
 from ndpstack.testbed import why_unavailable
@@ -66,6 +67,35 @@ def test_all_of_a_kind_finish(
             assert one["requests_per_s"] > 0
     for name in KINDS[kind].ours:
         assert rows[name]["mode"] == ("udp" if name == "homa-udp" else "memory")
+
+
+def test_servers_over_udp_sockets_do_not_meet() -> None:
+    """Whoever else measures, or has a port, on this machine."""
+    ports: list[int] = []
+    turn = Turn(
+        kind="throughput",
+        contestant="homa-udp",
+        request_bytes=1,
+        reply_bytes=1,
+        count=1,
+        outstanding=1,
+        world="memory",
+        link="",
+        server="10.0.0.1",
+        client="10.0.0.2",
+        kernel="127.0.0.1",
+        mtu=1500,
+    )
+
+    def ready(port: int) -> None:
+        ports.append(port)
+        if len(ports) == 1:
+            HomaInUdp().serve(turn, ready)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        HomaInUdp().serve(turn, ready)
+    assert len(set(ports)) == 2
 
 
 def test_processors_of_one_name_are_told_apart(
