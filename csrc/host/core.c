@@ -234,6 +234,16 @@ static int open_service(struct nd_core *core, struct nd_error *error)
 	return 0;
 }
 
+static bool needs_peer(const void *context, uint32_t handle, nd_ns now)
+{
+	const struct nd_core *core = context;
+
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		if (core->engines[i].ops->needs_peer(core->engines[i].endpoint, handle, now))
+			return true;
+	return false;
+}
+
 int nd_core_prepare(struct nd_core *core, struct nd_error *error)
 {
 	const struct nd_stack_config *config = &core->config;
@@ -248,6 +258,8 @@ int nd_core_prepare(struct nd_core *core, struct nd_error *error)
 			     config->vlan ? config->vlan : ND_ETH_VLAN_NONE, core->config.seed);
 	if (code < 0)
 		return nd_error_set(error, code, "stack: no memory for peers");
+	core->peers.is_needed = needs_peer;
+	core->peers.context = core;
 	core->epoll = epoll_create1(EPOLL_CLOEXEC);
 	core->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (core->epoll < 0 || core->bell < 0 ||

@@ -98,12 +98,15 @@ static uint32_t next_handle(const struct nd_peers *peers, uint32_t handle)
 	return handle > ND_NONE - 1 - step ? ND_NONE : handle + step;
 }
 
-static bool is_idle(const struct nd_peer *peer, nd_ns now)
+static bool may_go(const struct nd_peers *peers, const struct nd_peer *peer, nd_ns now)
 {
-	nd_ns most = peer->named ? ND_PEERS_IDLE
-				 : nd_min_u64(ND_PEERS_IDLE, peer->used_at - peer->met_at);
+	nd_ns idle = now - peer->used_at;
 
-	return now - peer->used_at >= most;
+	if (idle >= ND_PEERS_IDLE)
+		return true;
+	if (peer->named || idle < peer->used_at - peer->met_at)
+		return false;
+	return !peers->is_needed || !peers->is_needed(peers->context, peer->handle, now);
 }
 
 /* A slot whose address has been idle for long, forgotten; or ND_NONE. */
@@ -114,7 +117,7 @@ static uint32_t evict(struct nd_peers *peers, nd_ns now)
 		struct nd_peer *peer = &peers->entries[slot];
 
 		peers->hand = slot + 1 < peers->count ? slot + 1 : ND_PEERS_SELF + 1;
-		if (slot == ND_PEERS_SELF || !is_idle(peer, now) ||
+		if (slot == ND_PEERS_SELF || !may_go(peers, peer, now) ||
 		    next_handle(peers, peer->handle) == ND_NONE)
 			continue;
 		nd_map_remove(&peers->map, key_of(peers, peer->frame.target));

@@ -6,8 +6,9 @@
  * applications may hold it as long as they like: it is a slot and how often the slot was used
  * before. An address that nothing was sent to or heard from for a while makes room when the table
  * is full; whoever still holds its handle finds that it names nobody, and asks again. Anybody can
- * write any source into packets: one that nobody here has named makes room once it was idle for as
- * long as it was in use before, so that a flood of them displaces itself.
+ * write any source into packets: one that nobody here has named, and of which no engine remembers
+ * anything, makes room once it was idle for as long as it was in use before, so that a flood of them
+ * displaces itself.
  */
 #ifndef ND_HOST_PEERS_H
 #define ND_HOST_PEERS_H
@@ -54,6 +55,9 @@ struct nd_peers {
 	void *map_memory;
 	uint8_t own[2][16]; /* IPv4 (mapped) and IPv6; zero: none */
 	uint16_t vlan;      /* of what we send */
+	/* Whether somebody still needs a handle; NULL: nobody does. */
+	bool (*is_needed)(const void *context, uint32_t handle, nd_ns now);
+	const void *context;
 };
 
 /* 0 or -ENOMEM. own addresses: zero for none. */

@@ -77,8 +77,8 @@ extern "C" {
  * 8 bytes in id and the others in message.
  *
  * A handle is good for as long as it is used. An address without traffic for a minute may make
- * room for others when peers_max are known, one that no command has named earlier: once it is
- * silent for as long as it was heard. Commands with its old handle fail with -ESTALE.
+ * room for others when peers_max are known, one that no command has named earlier: once nothing is
+ * under way with it, and it is silent for as long as it was heard. Commands with its old handle fail with -ESTALE.
  */
 enum { ND_STACK_COMMAND_PEER = 64 };
 

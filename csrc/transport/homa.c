@@ -174,6 +174,7 @@ const struct nd_transport_ops nd_homa_ops = {
 	.init = endpoint_init,
 	.submit = nd_homa_submit,
 	.leaves_room = nd_homa_leaves_room,
+	.needs_peer = nd_homa_needs_peer,
 	.receive = nd_homa_receive,
 	.transmit = transmit,
 	.deadline = deadline,

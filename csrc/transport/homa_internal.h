@@ -86,6 +86,7 @@ static inline struct nd_homa_peer *nd_homa_peer_get(struct nd_homa *homa, uint32
 	return peer ? peer : nd_homa_peer_make(homa, handle, now);
 }
 
+bool nd_homa_needs_peer(const void *endpoint, uint32_t handle, nd_ns now);
 void nd_homa_peer_renew(struct nd_homa *homa, struct nd_homa_peer *peer);
 static inline void nd_homa_peer_use(struct nd_homa *homa, struct nd_homa_peer *peer)
 {

@@ -41,6 +41,14 @@ static bool evictable(const struct nd_homa *homa, const struct nd_homa_peer *pee
 	       (!peer->floor || now - peer->floor_at > homa->config.done_ns);
 }
 
+bool nd_homa_needs_peer(const void *endpoint, uint32_t handle, nd_ns now)
+{
+	const struct nd_homa *homa = endpoint;
+	const struct nd_homa_peer *peer = nd_homa_peer_find(homa, handle);
+
+	return peer && !evictable(homa, peer, now);
+}
+
 /* Looks only at the few oldest: those in use are near the newest. */
 static bool evict(struct nd_homa *homa, nd_ns now)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The NDP endpoint as its driver sees it: memory, start, and the table of operations. */
-#include "transport/ndp_internal.h"
+#include "transport/ndp_peer.h"
 
 #include <string.h>
 
@@ -183,6 +183,7 @@ const struct nd_transport_ops nd_ndp_ops = {
 	.init = endpoint_init,
 	.submit = nd_ndp_submit,
 	.leaves_room = nd_ndp_leaves_room,
+	.needs_peer = nd_ndp_needs_peer,
 	.receive = nd_ndp_receive,
 	.transmit = transmit,
 	.deadline = deadline,

@@ -73,6 +73,15 @@ uint32_t nd_ndp_peer_get(struct nd_ndp *ndp, uint32_t address)
 	return index;
 }
 
+bool nd_ndp_needs_peer(const void *endpoint, uint32_t address, nd_ns now)
+{
+	const struct nd_ndp *ndp = endpoint;
+	uint32_t index = nd_map_get(&ndp->peer_map, address);
+
+	(void)now; /* a connection that is remembered has its peer */
+	return index != ND_NONE && !is_idle(nd_ndp_peer_at(ndp, index));
+}
+
 void nd_ndp_peer_use(struct nd_ndp *ndp, uint32_t index)
 {
 	struct nd_ndp_peer *peer = nd_ndp_peer_at(ndp, index);

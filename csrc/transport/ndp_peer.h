@@ -8,6 +8,7 @@
 
 /* Index of the peer, made when it is new; ND_NONE when there is no room. */
 uint32_t nd_ndp_peer_get(struct nd_ndp *ndp, uint32_t address);
+bool nd_ndp_needs_peer(const void *endpoint, uint32_t address, nd_ns now);
 void nd_ndp_peer_use(struct nd_ndp *ndp, uint32_t index);
 void nd_ndp_peer_drop(struct nd_ndp *ndp, uint32_t index);
 /* Paths for a peer that has none yet; NULL when there is no room. */

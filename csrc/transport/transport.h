@@ -178,6 +178,11 @@ struct nd_transport_ops {
 	 * applications of these bits have then. O(state) when more than half are taken.
 	 */
 	bool (*leaves_room)(const void *endpoint, const struct nd_command *command, uint64_t apps);
+	/*
+	 * True while the peer's handle may name nobody else: something is under way with it, or what
+	 * ended is remembered, so that duplicates of its packets are known for what they are.
+	 */
+	bool (*needs_peer)(const void *endpoint, uint32_t peer, nd_ns now);
 	/* One packet of this protocol; it and its payload are valid during the call only. */
 	void (*receive)(void *endpoint, const struct nd_packet *packet, nd_ns now);
 	/* Fills in the best packet of the class, or returns false when there is none now. */
