@@ -7,14 +7,13 @@ import os
 import platform
 import re
 import resource
-import shutil
 import socket
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ndpstack import _capabilities
 from ndpstack.doctor._finding import Finding, Status
-from ndpstack.testbed import left_folders, leftovers, remove
+from ndpstack.testbed import left_folders, leftovers, remove, remove_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +153,7 @@ def check_leftovers() -> list[Finding]:
             Status.FAIL,
             f"folder {folder} was left behind by a process that died",
             f"rm -r {folder}",
-            partial(shutil.rmtree, folder),
+            partial(remove_folder, folder),
         )
         for folder in left_folders()
     ]

@@ -2,6 +2,7 @@
 
 from ndpstack.testbed._errors import TestbedError as TestbedError
 from ndpstack.testbed._folder import left_folders as left_folders
+from ndpstack.testbed._folder import remove_folder as remove_folder
 from ndpstack.testbed._folder import temporary_folder as temporary_folder
 from ndpstack.testbed._guard import guarded as guarded
 from ndpstack.testbed._lab import Lab as Lab

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import subprocess
@@ -101,6 +102,46 @@ def test_a_folder_is_left_behind_by_none_but_the_dead(
         assert [repair.error for repair in mend([found], warnings=False)] == [None]
     assert not list(tmp_path.iterdir())
     assert not check_leftovers_of(folder)
+
+
+def test_a_folder_whose_process_has_only_begun_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it has its lock it looks left behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        found.extend(check_leftovers())
+        lock(descriptor, operation)
+
+    found: list[Finding] = []
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with temporary_folder() as folder:
+        wanted = [each for each in found if str(folder) in each.text]
+        assert [repair.error for repair in mend(wanted, warnings=False)] == [
+            "Device or resource busy"
+        ]
+        assert folder.exists()
+
+
+def test_a_folder_that_was_removed_before_it_had_its_lock_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        for each in left_folders():
+            each.rmdir()
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with temporary_folder() as folder:
+        assert folder.exists()
+        assert list(tmp_path.iterdir()) == [folder]
 
 
 def check_leftovers_of(folder: Path) -> list[Finding]:
