@@ -9,7 +9,7 @@ ND_COUNTERS_TABLE(nd_homa_counters, "homa", ND_HOMA_COUNTERS);
 /* Offsets of the parts in the endpoint's memory. */
 struct layout {
 	size_t rpcs, clients, known, peers, peer_map, ports, gaps, timers, ready, ready_oldest, waiting;
-	size_t starved, replies, done, total;
+	size_t starved, held, replies, done, total;
 };
 
 static size_t take(size_t *at, size_t bytes)
@@ -49,6 +49,7 @@ static struct layout lay_out(const struct nd_homa_config *config)
 	l.ready_oldest = take(&at, nd_heap_bytes(config->rpcs_max));
 	l.waiting = take(&at, nd_heap_bytes(config->peers_max));
 	l.starved = take(&at, config->apps_max * sizeof(struct nd_homa_list));
+	l.held = take(&at, config->apps_max * sizeof(uint32_t));
 	l.replies = take(&at, config->replies_max * sizeof(struct nd_homa_reply));
 	l.done = take(&at, config->done_max * sizeof(struct nd_homa_done));
 	l.total = at;
@@ -79,6 +80,7 @@ static void init_parts(struct nd_homa *homa, uint8_t *base, uint64_t salt)
 	nd_heap_init(&homa->ready_oldest, base + l.ready_oldest, config->rpcs_max);
 	nd_heap_init(&homa->waiting, base + l.waiting, config->peers_max);
 	homa->starved = (struct nd_homa_list *)(void *)(base + l.starved);
+	homa->held = memset(base + l.held, 0, config->apps_max * sizeof(uint32_t));
 	homa->replies = (struct nd_homa_reply *)(void *)(base + l.replies);
 	homa->done = (struct nd_homa_done *)(void *)(base + l.done);
 	for (uint32_t kind = 0; kind < LIST_KINDS; kind++)

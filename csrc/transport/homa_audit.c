@@ -143,6 +143,16 @@ static const char *audit_active(const struct nd_homa *homa)
 	return NULL;
 }
 
+static const char *audit_held(const struct nd_homa *homa)
+{
+	uint32_t held = 0;
+
+	for (uint32_t app = 0; app < homa->config.apps_max; app++)
+		held += homa->held[app];
+	WRONG_WHEN(held != homa->rpcs.used, "RPCs of applications do not add up");
+	return NULL;
+}
+
 static const char *audit_totals(const struct nd_homa *homa, const struct totals *totals)
 {
 	WRONG_WHEN(totals->incoming != homa->incoming, "incoming bytes do not add up");
@@ -178,5 +188,7 @@ const char *nd_homa_audit(const void *endpoint)
 			return wrong;
 	}
 	wrong = audit_totals(homa, &totals);
+	if (!wrong)
+		wrong = audit_held(homa);
 	return wrong ? wrong : audit_active(homa);
 }

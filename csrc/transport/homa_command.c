@@ -92,7 +92,7 @@ static int do_request(struct nd_homa *homa, struct nd_command *command, nd_ns no
 	rpc = create_request(homa, peer, now);
 	if (!rpc)
 		return -ENOBUFS;
-	rpc->app = command->app;
+	nd_homa_rpc_own(homa, rpc, command->app);
 	rpc->cookie = command->cookie;
 	rpc->deadline = deadline_of(command);
 	rpc->priority = command->priority;
@@ -279,9 +279,8 @@ static uint32_t held_by(const struct nd_homa *homa, uint64_t apps)
 {
 	uint32_t held = 0;
 
-	for (uint32_t i = 0; i < homa->rpcs.limit; i++)
-		if (homa->rpcs.next[i] == ND_POOL_USED && apps >> nd_homa_rpc_at(homa, i)->app & 1)
-			held++;
+	for (uint32_t app = 0; apps && app < homa->config.apps_max; app++, apps >>= 1)
+		held += apps & 1 ? homa->held[app] : 0;
 	return held;
 }
 

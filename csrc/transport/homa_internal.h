@@ -178,6 +178,13 @@ void nd_homa_rpc_close(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t ev
 /* The application is gone: nothing is reported and everything is given back. */
 void nd_homa_rpc_abandon(struct nd_homa *homa, struct nd_homa_rpc *rpc, nd_ns now);
 void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc);
+/* Once, behind its making: whose it is. */
+static inline void nd_homa_rpc_own(const struct nd_homa *homa, struct nd_homa_rpc *rpc, uint16_t app)
+{
+	rpc->app = app;
+	homa->held[app]++;
+}
+
 /* Frees a closed RPC once its events are taken and its message is released. */
 static inline void nd_homa_rpc_settle(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 {

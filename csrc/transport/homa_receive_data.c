@@ -61,7 +61,7 @@ static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_pee
 		refuse_full(homa, packet);
 		return NULL;
 	}
-	rpc->app = (uint16_t)app;
+	nd_homa_rpc_own(homa, rpc, (uint16_t)app);
 	rpc->own_port = packet->homa.target_port;
 	rpc->peer_port = packet->homa.source_port;
 	return rpc;

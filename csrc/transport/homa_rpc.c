@@ -166,6 +166,7 @@ void nd_homa_rpc_free(struct nd_homa *homa, struct nd_homa_rpc *rpc)
 	if (!nd_homa_is_server(rpc))
 		*nd_homa_client_place(homa, rpc->id) = ND_NONE;
 	nd_homa_peer_at(homa, rpc->peer)->rpcs--;
+	homa->held[rpc->app]--;
 	rpc->state = ND_HOMA_FREE;
 	nd_pool_put(&homa->rpcs, rpc->index);
 }

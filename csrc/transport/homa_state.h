@@ -235,6 +235,7 @@ struct nd_homa {
 	struct nd_homa_list lists[LIST_KINDS]; /* LIST_STARVED is per app instead */
 	struct nd_homa_list *starved;
 	uint32_t starved_count;
+	uint32_t *held; /* per app: RPCs, as client and as server */
 
 	struct nd_homa_reply *replies;
 	uint32_t reply_first;

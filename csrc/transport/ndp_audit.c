@@ -149,6 +149,9 @@ const char *nd_ndp_audit(const void *endpoint)
 	if (wrong)
 		return wrong;
 	REQUIRE(live == ndp->live, "live connections are miscounted");
+	for (uint32_t app = 0; app < ND_NDP_APPS_TOLD; app++)
+		live -= ndp->held[app];
+	REQUIRE(live <= ndp->live, "more connections are held than live");
 	for (uint32_t i = 0; i < ndp->peers.limit; i++) {
 		if (ndp->peers.next[i] == ND_POOL_USED)
 			users -= nd_ndp_peer_at(ndp, i)->users;

@@ -107,7 +107,7 @@ static int do_connect(struct nd_ndp *ndp, struct nd_command *command, nd_ns now)
 		return -ENOBUFS;
 	connection = nd_ndp_connection_at(ndp, slot);
 	connection->port = command->port;
-	connection->app = command->app;
+	nd_ndp_connection_own(ndp, connection, command->app);
 	connection->cookie = command->cookie;
 	command->id = nd_ndp_handle(connection);
 	return 0;
@@ -296,13 +296,8 @@ static uint32_t held_by(const struct nd_ndp *ndp, uint64_t apps)
 		if (listener->used && !listener->closed && apps >> listener->app & 1)
 			held += listener->backlog - listener->live;
 	}
-	for (uint32_t slot = 0; slot < ndp->connections.limit; slot++) {
-		const struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
-
-		if (ndp->connections.next[slot] == ND_POOL_USED && nd_ndp_is_live(connection) &&
-		    apps >> connection->app & 1)
-			held++;
-	}
+	for (uint32_t app = 0; app < ND_NDP_APPS_TOLD; app++)
+		held += apps >> app & 1 ? ndp->held[app] : 0;
 	return held;
 }
 

@@ -79,6 +79,13 @@ uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t i
 	return slot;
 }
 
+void nd_ndp_connection_own(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint16_t app)
+{
+	connection->app = app;
+	if (app < ND_NDP_APPS_TOLD)
+		ndp->held[app]++;
+}
+
 uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *packet)
 {
 	struct nd_ndp_listener *listener = nd_ndp_listener_find(ndp, packet->ndp.service);
@@ -105,7 +112,7 @@ uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *pa
 	connection->heard = true;
 	connection->listener = (uint32_t)(listener - ndp->listeners);
 	connection->port = packet->ndp.service;
-	connection->app = listener->app;
+	nd_ndp_connection_own(ndp, connection, listener->app);
 	connection->cookie = listener->cookie;
 	ndp->counters.connections_accepted++;
 	nd_ndp_event_accepted(ndp, connection);
@@ -165,6 +172,8 @@ static void end(struct nd_ndp *ndp, struct nd_ndp_connection *connection, enum n
 	nd_pull_close(&ndp->pull, slot);
 	leave_listener(ndp, connection);
 	ndp->live--;
+	if (connection->app < ND_NDP_APPS_TOLD)
+		ndp->held[connection->app]--;
 	connection->linger = now + wait;
 	nd_heap_remove(&ndp->timers, slot);
 	connection->timer = ND_NEVER;

@@ -37,6 +37,7 @@
 #include <string.h>
 
 #define ND_NDP_PRIORITIES 8
+#define ND_NDP_APPS_TOLD 64 /* applications below that have their connections counted */
 #define ND_NDP_BLOCKED_BUCKETS 64 /* of connections without receive memory, by application */
 
 /* Highest bit of a connection id is ours to tell the roles apart in the map. */
@@ -174,6 +175,7 @@ struct nd_ndp {
 	uint32_t live;        /* connections that have not ended */
 	uint32_t reserved;    /* by listeners and not in use */
 	uint32_t blocked[ND_NDP_BLOCKED_BUCKETS];
+	uint32_t held[ND_NDP_APPS_TOLD]; /* connections that have not ended */
 };
 
 static inline struct nd_ndp_connection *nd_ndp_connection_at(const struct nd_ndp *ndp,
@@ -248,6 +250,8 @@ struct nd_ndp_connection *nd_ndp_connection_find(const struct nd_ndp *ndp, uint6
 /* A new connection on the wire, ND_NONE when a limit is reached (it is counted). */
 uint32_t nd_ndp_connection_open(struct nd_ndp *ndp, uint32_t address, uint32_t id, bool accepted,
 				uint32_t priority);
+/* Once, behind its opening: whose it is. */
+void nd_ndp_connection_own(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint16_t app);
 /* Opens the connection that a peer's DATA with SYN names, ND_NONE when it cannot be. */
 uint32_t nd_ndp_connection_accept(struct nd_ndp *ndp, const struct nd_packet *packet);
 /* Ends it by force: everything fails with error; reason (0 = none) is told to the peer. */

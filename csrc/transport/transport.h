@@ -175,7 +175,7 @@ struct nd_transport_ops {
 	int (*submit)(void *endpoint, struct nd_command *command, nd_ns now);
 	/*
 	 * True when the command leaves others at least as many connections or RPCs as the
-	 * applications of these bits have then. O(state) when more than half are taken.
+	 * applications of these bits have then.
 	 */
 	bool (*leaves_room)(const void *endpoint, const struct nd_command *command, uint64_t apps);
 	/*
