@@ -6,9 +6,10 @@
  * 1. The data queue is a ring of indices, not a list: the coin takes packets from its tail too.
  *    With the paper's 8 packets the whole state is two cache lines; headers that come and go touch
  *    the first one alone.
- * 2. A tail is cut only for an arrival that could have been cut itself; otherwise traffic that
- *    cannot be trimmed would gain from every collision.
- * 3. When the tail was cut and the arrival still does not fit (it is larger), it is cut as well.
+ * 2. What cannot be trimmed (TCP, broadcast) has the coin too, or it starves: NDP keeps this queue
+ *    full, and what others lose is lost, where what NDP loses is asked for an RTT later.
+ * 3. When the tail was cut and the arrival still does not fit (it is larger), it is cut as well, or
+ *    dropped.
  */
 #include "queue/ndp.h"
 
@@ -211,13 +212,13 @@ static ND_NOINLINE enum nd_verdict data_overflow(struct ndp_queue *self, uint32_
 						 struct nd_packet *packet,
 						 struct nd_shed *shed)
 {
-	if (!nd_packet_can_trim(packet))
-		return nd_queue_drop(&self->queue, index, shed);
 	if (tail_is_victim(self)) {
 		cut_tail(self, shed);
 		if (data_admits(self, packet->wire_bytes))
 			return data_push(self, index, packet);
 	}
+	if (!nd_packet_can_trim(packet))
+		return nd_queue_drop(&self->queue, index, shed);
 	return cut(self, index, packet, shed);
 }
 

@@ -206,7 +206,7 @@ TEST(ndp_enqueue__never_cuts_a_tail_that_cannot_be)
 TEST(ndp_enqueue__drops_what_cannot_be_trimmed)
 {
 	uint32_t flood;
-	PAPER();
+	PAPER(config.victim = ND_NDP_VICTIM_ARRIVAL);
 
 	fill_data(&bed, 8);
 	CHECK_EQ(bed_put(&bed, bed_other(&bed, 1500)), ND_DROPPED);
@@ -217,6 +217,54 @@ TEST(ndp_enqueue__drops_what_cannot_be_trimmed)
 	CHECK_EQ(bed.counters.dropped_packets, 2);
 	CHECK_EQ(bed.counters.trimmed_packets, 0);
 	bed_audit(&bed);
+}
+
+static void empty(struct bed *bed)
+{
+	uint32_t index;
+
+	while ((index = bed_get(bed)) != ND_NONE)
+		nd_pool_put(&bed->pool, index);
+}
+
+/* X13: what cannot be trimmed has the coin too, so that a queue full of NDP does not starve it. */
+TEST(ndp_enqueue__tosses_the_coin_for_what_cannot_be_trimmed)
+{
+	const uint32_t draws = 1000;
+	uint32_t kept = 0;
+	PAPER();
+
+	for (uint32_t i = 0; i < draws; i++) {
+		fill_data(&bed, 8);
+		kept += bed_put(&bed, bed_other(&bed, 1500)) == ND_KEPT;
+		CHECK_EQ(depth(&bed, ND_NDP_QUEUE_DATA), 8);
+		bed_audit(&bed);
+		bed_free(&bed, bed.shed.dropped);
+		empty(&bed);
+	}
+	/* 4 sigma of a binomial: 4 * sqrt(n) / 2 = 63. */
+	CHECK(kept > 437 && kept < 563);
+	CHECK_EQ(bed.counters.trimmed_packets, kept);
+	CHECK_EQ(bed.counters.dropped_packets, draws - kept);
+}
+
+TEST(ndp_enqueue__drops_what_does_not_fit_in_place_of_the_tail)
+{
+	uint32_t tail, other;
+	PAPER(config.data = (struct nd_limit){ .packets = 8, .bytes = 2000 });
+
+	do {
+		empty(&bed);
+		CHECK_EQ(bed_put(&bed, bed_data(&bed, 1900)), ND_KEPT);
+		tail = bed_data(&bed, 100);
+		CHECK_EQ(bed_put(&bed, tail), ND_KEPT);
+		other = bed_other(&bed, 1500);
+		CHECK_EQ(bed_put(&bed, other), ND_DROPPED);
+		CHECK_EQ(bed.shed.dropped, other);
+		CHECK_EQ(bed_free(&bed, bed.shed.dropped), 1);
+		bed_audit(&bed);
+	} while (bed.shed.cut == ND_NONE);
+	CHECK_EQ(bed.shed.cut, tail);
 }
 
 /* R-NSW-08 */

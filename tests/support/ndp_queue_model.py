@@ -38,29 +38,39 @@ class NdpQueue:
             assert chance.cuts == 0
             self.data.append(item)
             return Outcome.kept()
-        if not item.can_trim:
-            assert chance.cuts == 0
-            return Outcome.lost(item)
         return self.overflow(item, chance)
 
     def overflow(self, item: Item, chance: Chance) -> Outcome:
-        """Cuts the arrival, or the tail where the coin fell so, or both where one is too little."""
+        """Cuts the arrival, or the tail where the coin fell so, or both where one is too little.
+
+        An arrival that cannot be cut is dropped in place of that.
+        """
+        own_cuts = 1 if item.can_trim else 0
         tail = self.data[-1] if self.data else None
-        may_cut_tail = self.coin and tail is not None and tail.can_trim
-        if tail is not None and may_cut_tail and (chance.kept or chance.cuts == 2):
+        first = Outcome.kept()
+        if chance.kept or chance.cuts == 1 + own_cuts:
+            assert self.coin
+            assert tail is not None
+            assert tail.can_trim
             self.data.pop()
             first = self.put_header(tail.cut(last_hop=self.last_hop))
-            if chance.cuts == 1:
-                assert self.fits(item)
+            if self.fits(item):
+                assert chance.kept
                 self.data.append(item)
                 return Outcome("kept", first.dropped, first.returned)
-            assert not self.fits(item)
         else:
-            assert chance.cuts == 1
-            first = Outcome.kept()
-        second = self.put_header(item.cut(last_hop=self.last_hop))
-        verdict = "trimmed" if second.verdict == "kept" else second.verdict
-        return Outcome(verdict, first.dropped + second.dropped, first.returned + second.returned)
+            assert chance.cuts == own_cuts
+        second = self.lose(item)
+        return Outcome(
+            second.verdict, first.dropped + second.dropped, first.returned + second.returned
+        )
+
+    def lose(self, item: Item) -> Outcome:
+        """The arrival's own loss: of its payload, or of all."""
+        if not item.can_trim:
+            return Outcome.lost(item)
+        cut = self.put_header(item.cut(last_hop=self.last_hop))
+        return Outcome("trimmed", [], []) if cut.verdict == "kept" else cut
 
     def put_header(self, item: Item) -> Outcome:
         total = sum(each.size for each in self.headers) + item.size
