@@ -92,6 +92,79 @@ TEST(nd_frame_overhead__says_what_frames_take)
 	CHECK_EQ(nd_frame_overhead(&config, &peer, ND_PROTO_HOMA, ND_HOMA_BUSY), 62);
 }
 
+/* Writes the headers alone, which leaves what is behind them as it is, and puts the payload there. */
+static void check_headers(const struct nd_packet *sent)
+{
+	static uint8_t pieces[sizeof(frame)];
+	struct nd_frame_template template;
+	uint32_t headers, whole = encode(sent);
+
+	nd_frame_prepare(&config, &peer, &template);
+	memset(pieces, 0xee, sizeof(pieces));
+	headers = nd_frame_encode_headers(&template, sent, pieces, whole);
+	CHECK_EQ(headers, whole - sent->payload_bytes);
+	for (uint32_t i = headers; i < sizeof(pieces); i++)
+		CHECK_EQ(pieces[i], 0xee);
+	memcpy(pieces + headers, sent->payload, sent->payload_bytes);
+	CHECK_EQ(memcmp(pieces, frame, whole), 0);
+}
+
+TEST(nd_frame_encode_headers__with_the_payload_behind_is_the_whole)
+{
+	for (unsigned form = 0; form < WIRE_FORMS; form++) {
+		for (unsigned in_udp = 0; in_udp < 2; in_udp++) {
+			struct nd_packet data = wire_ndp_data(payload);
+			struct nd_packet homa = wire_homa_data(payload);
+
+			begin(form);
+			config.homa_in_udp = in_udp;
+			config.homa_checksum = false;
+			check_headers(&data);
+			data.marks |= ND_MARK_ECT | ND_MARK_CE;
+			data.payload_bytes = 1;
+			check_headers(&data);
+			check_headers(&homa);
+			homa.homa.ack_count = 0;
+			homa.payload_bytes = 1999;
+			check_headers(&homa);
+		}
+	}
+}
+
+static void check_refuses_headers(struct nd_packet sent, uint32_t room)
+{
+	struct nd_frame_template template;
+
+	nd_frame_prepare(&config, &peer, &template);
+	CHECK_EQ(nd_frame_encode_headers(&template, &sent, frame, room), 0);
+}
+
+/* What has to be encoded whole: no payload, none that could be looked at, or a check of everything. */
+TEST(nd_frame_encode_headers__refuses_what_is_only_whole)
+{
+	for (unsigned form = 0; form < WIRE_FORMS; form++) {
+		struct nd_packet data[] = { wire_ndp_data(payload), wire_homa_data(payload) };
+
+		begin(form);
+		check_refuses_headers(data[1], sizeof(frame)); /* with its checksum */
+		config.homa_checksum = false;
+		for (unsigned i = 0; i < ND_ARRAY_SIZE(data); i++) {
+			struct nd_packet none = data[i], empty = data[i], trimmed = data[i];
+
+			check_refuses_headers(data[i], encode(&data[i]) - 1);
+			none.payload = NULL;
+			check_refuses_headers(none, sizeof(frame));
+			empty.payload_bytes = 0;
+			check_refuses_headers(empty, sizeof(frame));
+			trimmed.marks |= ND_MARK_TRIMMED;
+			check_refuses_headers(trimmed, sizeof(frame));
+		}
+		check_refuses_headers(wire_ndp_control(ND_NDP_ACK), sizeof(frame));
+		check_refuses_headers(wire_homa_control(ND_HOMA_GRANT), sizeof(frame));
+		check_refuses_headers(wire_homa_control(0x19), sizeof(frame));
+	}
+}
+
 TEST(nd_frame_encode__needs_room)
 {
 	struct nd_packet data = wire_ndp_data(payload);

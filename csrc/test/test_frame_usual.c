@@ -72,7 +72,27 @@ static struct nd_packet any_packet(void)
 	sent.marks = (uint8_t)(below(2) ? sent.marks : nd_rng_u64(&rng));
 	sent.payload_bytes = type == ND_NDP_DATA || type == ND_HOMA_DATA ?
 				       (uint16_t)(below(4) ? below(sizeof(payload)) : 0) : 0;
+	if (below(16) == 0)
+		sent.payload = NULL;
 	return sent;
+}
+
+/* Both ways write the headers of the whole, or refuse what has none to be written alone. */
+static void check_headers(const struct nd_frame_template *template, const struct nd_packet *sent,
+			  const uint8_t *whole, uint32_t length, uint32_t room)
+{
+	bool alone = length && sent->payload_bytes && sent->payload &&
+		     !(sent->marks & ND_MARK_TRIMMED) &&
+		     (sent->protocol == ND_PROTO_NDP || !config.homa_checksum);
+	uint32_t headers = alone ? length - sent->payload_bytes : 0;
+	uint8_t *usual = calloc(1, room + !room), *any = calloc(1, room + !room);
+
+	CHECK_EQ(nd_frame_encode_headers(template, sent, usual, room), headers);
+	CHECK_EQ(nd_any_encode_headers(template, sent, any, room), headers);
+	CHECK(memcmp(usual, whole, headers) == 0);
+	CHECK(memcmp(any, whole, headers) == 0);
+	free(usual);
+	free(any);
 }
 
 /* Both ways write the same, into so much room. */
@@ -86,6 +106,7 @@ static uint32_t check_encode(const struct nd_packet *sent, uint32_t room)
 	length = nd_frame_encode(&template, sent, usual, room);
 	CHECK_EQ(nd_any_encode(&template, sent, any, room), length);
 	CHECK(memcmp(usual, any, length) == 0);
+	check_headers(&template, sent, usual, length, room);
 	free(usual);
 	free(any);
 	return length;

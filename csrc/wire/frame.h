@@ -56,13 +56,14 @@ uint32_t nd_frame_overhead(const struct nd_frame_config *config, const struct nd
 
 struct nd_frame_template;
 
-/* nd_frame_encode(), for the shape and protocol of one around. */
+/* nd_frame_encode() or nd_frame_encode_headers(), for the shape and protocol of one around. */
 typedef uint32_t nd_frame_encode_fn(const struct nd_frame_template *template,
 				    const struct nd_packet *packet, uint8_t *out, uint32_t room);
 
 /* What is the same in all packets of one protocol to one peer. */
 struct nd_frame_around {
 	nd_frame_encode_fn *encode;
+	nd_frame_encode_fn *encode_headers;
 	uint8_t bytes[ND_FRAME_AROUND_MAX]; /* up to the message; what differs is 0 */
 	struct nd_frame_class {     /* both in memory order */
 		uint16_t start;     /* first two bytes of the IP header */
@@ -99,6 +100,15 @@ void nd_frame_prepare(const struct nd_frame_config *config, const struct nd_fram
  */
 uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
 			 uint8_t *out, uint32_t room);
+
+/*
+ * Writes what nd_frame_encode() writes in front of the payload, whose check is made of it where it
+ * lies, and returns the bytes of that: with the payload behind, the frame is whole. room is that of
+ * the whole. 0 when there is nothing to leave out or the headers alone cannot be written, and all is
+ * to be encoded: no payload, one trimmed or NULL, Homa that fills its checksum in, no room.
+ */
+uint32_t nd_frame_encode_headers(const struct nd_frame_template *template,
+				 const struct nd_packet *packet, uint8_t *out, uint32_t room);
 
 /*
  * Reads a frame. The payload points into it. peer may be NULL; it is set for packets of ours. Any

@@ -91,6 +91,13 @@ static nd_frame_encode_fn *encoder_of(const struct nd_frame_shape *shape, uint8_
 	return shape->v4 && !shape->udp ? nd_usual_encode_homa4 : nd_any_encode;
 }
 
+static nd_frame_encode_fn *headers_encoder_of(const struct nd_frame_shape *shape, uint8_t protocol)
+{
+	if (shape->tagged || !ND_VECTOR_CPU || protocol != ND_PROTO_NDP)
+		return nd_any_encode_headers;
+	return shape->v4 ? nd_usual_encode_headers_ndp4 : nd_usual_encode_headers_ndp6;
+}
+
 /* The traffic class of a packet that nd_around_*_class() gives this index. */
 static uint8_t class_at(const struct nd_frame_config *config, uint8_t protocol, uint32_t index)
 {
@@ -128,6 +135,7 @@ static void prepare(const struct nd_frame_config *config, const struct nd_frame_
 		.port_count = config->source_port_count,
 		.shape = shape,
 		.encode = encoder_of(&shape, protocol),
+		.encode_headers = headers_encoder_of(&shape, protocol),
 		.checksum = config->homa_checksum,
 	};
 	prepare_bytes(config, peer, protocol, around);
@@ -164,15 +172,29 @@ static void put_payload(const struct nd_packet *packet, uint8_t *out)
 		memset(out, 0, packet->payload_bytes);
 }
 
+/* Completes the headers of a packet with this payload, wherever it lies. */
+static uint32_t end_ndp_headers(const struct nd_frame_around *around, const uint8_t *payload,
+				uint32_t payload_bytes, uint8_t *out)
+{
+	nd_ndp_put_checks(around->check_seed, nd_crc32c(payload, payload_bytes),
+			  out + around->shape.message_at);
+	return around->shape.message_at + ND_NDP_HEADER_BYTES;
+}
+
+uint32_t nd_any_end_ndp_headers(const struct nd_frame_around *around,
+				const struct nd_packet *packet, uint8_t *out)
+{
+	return end_ndp_headers(around, packet->payload, packet->payload_bytes, out);
+}
+
 uint32_t nd_any_end_ndp(const struct nd_frame_around *around, const struct nd_packet *packet,
 			uint8_t *out)
 {
-	uint32_t payload_at = around->shape.message_at + ND_NDP_HEADER_BYTES;
+	uint8_t *payload = out + around->shape.message_at + ND_NDP_HEADER_BYTES;
 
-	put_payload(packet, out + payload_at);
-	nd_ndp_put_checks(around->check_seed, nd_crc32c(out + payload_at, packet->payload_bytes),
-			  out + around->shape.message_at);
-	return payload_at + packet->payload_bytes;
+	put_payload(packet, payload);
+	return end_ndp_headers(around, payload, packet->payload_bytes, out) +
+	       packet->payload_bytes;
 }
 
 uint32_t nd_any_end_homa(const struct nd_frame_around *around, const struct nd_packet *packet,
@@ -202,17 +224,12 @@ static uint32_t frame_bytes(const struct nd_frame_around *around, const struct n
 	return header == 0 || bytes > room || bytes > around->bytes_max ? 0 : bytes;
 }
 
-uint32_t nd_any_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
-		       uint8_t *out, uint32_t room)
+/* The headers of a frame of `bytes`, with checks as if it had no payload. */
+ND_INLINE void put_headers(const struct nd_frame_around *around, const struct nd_packet *packet,
+			   bool ndp, uint32_t bytes, uint8_t *out)
 {
-	bool ndp = packet->protocol == ND_PROTO_NDP;
-	const struct nd_frame_around *around = ndp ? &template->ndp : &template->homa;
 	uint8_t *message = out + around->shape.message_at;
-	uint32_t bytes = frame_bytes(around, packet, room);
-	bool payload = packet->payload_bytes != 0 && !(packet->marks & ND_MARK_TRIMMED);
 
-	if (ND_UNLIKELY(bytes == 0))
-		return 0;
 	nd_around_put(around, &around->shape,
 		      ndp ? nd_around_ndp_class(around, packet) :
 			    nd_around_homa_class(around, packet),
@@ -220,12 +237,40 @@ uint32_t nd_any_encode(const struct nd_frame_template *template, const struct nd
 		      out);
 	if (around->shape.tagged)
 		out[ND_ETH_TAG_AT] |= (uint8_t)(around->pcp[packet->priority & 7] << 5);
-	if (ndp) {
+	if (ndp)
 		nd_ndp_encode(packet, around->check_seed, 0, message);
+	else
+		nd_homa_encode(packet, message);
+}
+
+uint32_t nd_any_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
+		       uint8_t *out, uint32_t room)
+{
+	bool ndp = packet->protocol == ND_PROTO_NDP;
+	const struct nd_frame_around *around = ndp ? &template->ndp : &template->homa;
+	uint32_t bytes = frame_bytes(around, packet, room);
+	bool payload = packet->payload_bytes != 0 && !(packet->marks & ND_MARK_TRIMMED);
+
+	if (ND_UNLIKELY(bytes == 0))
+		return 0;
+	put_headers(around, packet, ndp, bytes, out);
+	if (ndp)
 		return payload ? nd_any_end_ndp(around, packet, out) : bytes;
-	}
-	nd_homa_encode(packet, message);
 	return payload || around->checksum ? nd_any_end_homa(around, packet, out, bytes) : bytes;
+}
+
+uint32_t nd_any_encode_headers(const struct nd_frame_template *template,
+			       const struct nd_packet *packet, uint8_t *out, uint32_t room)
+{
+	bool ndp = packet->protocol == ND_PROTO_NDP;
+	const struct nd_frame_around *around = ndp ? &template->ndp : &template->homa;
+	uint32_t bytes = frame_bytes(around, packet, room);
+
+	if (ND_UNLIKELY(bytes == 0 || packet->payload_bytes == 0 || !packet->payload ||
+			packet->marks & ND_MARK_TRIMMED || (!ndp && around->checksum)))
+		return 0;
+	put_headers(around, packet, ndp, bytes, out);
+	return ndp ? nd_any_end_ndp_headers(around, packet, out) : bytes - packet->payload_bytes;
 }
 
 uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct nd_packet *packet,
@@ -234,4 +279,12 @@ uint32_t nd_frame_encode(const struct nd_frame_template *template, const struct 
 	return packet->protocol == ND_PROTO_NDP ?
 		       template->ndp.encode(template, packet, out, room) :
 		       template->homa.encode(template, packet, out, room);
+}
+
+uint32_t nd_frame_encode_headers(const struct nd_frame_template *template,
+				 const struct nd_packet *packet, uint8_t *out, uint32_t room)
+{
+	return packet->protocol == ND_PROTO_NDP ?
+		       template->ndp.encode_headers(template, packet, out, room) :
+		       template->homa.encode_headers(template, packet, out, room);
 }

@@ -26,17 +26,18 @@
 #define ND_USUAL_NDP6_BYTES (ND_ETH_BYTES + ND_IPV6_BYTES + ND_UDP_BYTES + ND_NDP_HEADER_BYTES)
 #define ND_USUAL_HOMA4_BYTES (ND_ETH_BYTES + ND_IPV4_BYTES + ND_HOMA_DATA_BYTES)
 
-/* nd_frame_decode(), nd_frame_encode() for a peer of that kind. Only with ND_VECTOR_CPU. */
+/* nd_frame_decode(), nd_frame_encode(), ... for a peer of that kind. Only with ND_VECTOR_CPU. */
 enum nd_wire_error nd_usual_decode(const struct nd_frame_config *config, const uint8_t *in,
 				   uint32_t bytes, struct nd_frame_peer *peer,
 				   struct nd_packet *packet);
 nd_frame_encode_fn nd_usual_encode_ndp4, nd_usual_encode_ndp6, nd_usual_encode_homa4;
+nd_frame_encode_fn nd_usual_encode_headers_ndp4, nd_usual_encode_headers_ndp6;
 
 /* The same for any frame and peer, in frame_decode.c and frame_encode.c. */
 enum nd_wire_error nd_any_decode(const struct nd_frame_config *config, const uint8_t *in,
 				 uint32_t bytes, struct nd_frame_peer *peer,
 				 struct nd_packet *packet);
-nd_frame_encode_fn nd_any_encode;
+nd_frame_encode_fn nd_any_encode, nd_any_encode_headers;
 
 /* What the sender's checks say of the payload of a packet just decoded; comes last. */
 enum nd_wire_error nd_any_verify(const struct nd_frame_config *config, const uint8_t *in,
@@ -47,5 +48,9 @@ uint32_t nd_any_end_ndp(const struct nd_frame_around *around, const struct nd_pa
 			uint8_t *out);
 uint32_t nd_any_end_homa(const struct nd_frame_around *around, const struct nd_packet *packet,
 			 uint8_t *out, uint32_t bytes);
+
+/* Writes the checks of headers whose payload stays where it lies; comes last. Returns their bytes. */
+uint32_t nd_any_end_ndp_headers(const struct nd_frame_around *around,
+				const struct nd_packet *packet, uint8_t *out);
 
 #endif

@@ -38,8 +38,10 @@ ND_VECTOR ND_INLINE void put_ndp_checks(uint32_t seed, uint8_t *header)
 	nd_put_u32(header + ND_NDP_HEADER_CHECK_AT, ~_mm_crc32_u32((uint32_t)crc, 0));
 }
 
+/* whole: with the payload; else the headers alone. */
 ND_VECTOR ND_INLINE uint32_t encode_ndp(const struct nd_frame_template *template, bool v4,
-					const struct nd_packet *packet, uint8_t *out, uint32_t room)
+					bool whole, const struct nd_packet *packet, uint8_t *out,
+					uint32_t room)
 {
 	const uint8_t ip_bytes = v4 ? ND_IPV4_BYTES : ND_IPV6_BYTES;
 	const struct nd_frame_shape shape = {
@@ -55,11 +57,15 @@ ND_VECTOR ND_INLINE uint32_t encode_ndp(const struct nd_frame_template *template
 	uint8_t *header = out + shape.message_at;
 
 	if (ND_UNLIKELY(packet->marks & (ND_MARK_TRIMMED | ND_MARK_BOUNCED) || bytes > room ||
-			bytes > around->bytes_max || packet->path >= around->port_count))
-		return nd_any_encode(template, packet, out, room);
+			bytes > around->bytes_max || packet->path >= around->port_count ||
+			(!whole && (!packet->payload || !payload))))
+		return whole ? nd_any_encode(template, packet, out, room) :
+			       nd_any_encode_headers(template, packet, out, room);
 	nd_around_put(around, &shape, nd_around_ndp_class(around, packet),
 		      (uint16_t)(around->port_first + packet->path), bytes, out);
 	put_ndp_fields(packet, header);
+	if (!whole)
+		return nd_any_end_ndp_headers(around, packet, out);
 	if (payload)
 		return nd_any_end_ndp(around, packet, out);
 	put_ndp_checks(v4 ? 0 : around->check_seed, header);
@@ -69,13 +75,27 @@ ND_VECTOR ND_INLINE uint32_t encode_ndp(const struct nd_frame_template *template
 ND_VECTOR uint32_t nd_usual_encode_ndp4(const struct nd_frame_template *template,
 					const struct nd_packet *packet, uint8_t *out, uint32_t room)
 {
-	return encode_ndp(template, true, packet, out, room);
+	return encode_ndp(template, true, true, packet, out, room);
 }
 
 ND_VECTOR uint32_t nd_usual_encode_ndp6(const struct nd_frame_template *template,
 					const struct nd_packet *packet, uint8_t *out, uint32_t room)
 {
-	return encode_ndp(template, false, packet, out, room);
+	return encode_ndp(template, false, true, packet, out, room);
+}
+
+ND_VECTOR uint32_t nd_usual_encode_headers_ndp4(const struct nd_frame_template *template,
+						const struct nd_packet *packet, uint8_t *out,
+						uint32_t room)
+{
+	return encode_ndp(template, true, false, packet, out, room);
+}
+
+ND_VECTOR uint32_t nd_usual_encode_headers_ndp6(const struct nd_frame_template *template,
+						const struct nd_packet *packet, uint8_t *out,
+						uint32_t room)
+{
+	return encode_ndp(template, false, false, packet, out, room);
 }
 
 /* ---- Homa ---- */
