@@ -94,11 +94,18 @@ struct nd_port_config {
 	} xdp;
 };
 
-/* One frame: a view when received, a blank of room bytes when reserved. */
+/*
+ * One frame: a view when received, a blank of room bytes when reserved. A port that gathers also
+ * takes frames whose end lies elsewhere: reserve() clears tail_bytes, and who sets it sets tail too.
+ * What is there stays and does not change until nd_port_flush() has returned; nobody reads it after
+ * that. All headers are in data. Of received frames, and by other ports, no tail is looked at.
+ */
 struct nd_frame {
 	uint8_t *data;
-	uint32_t bytes;
+	uint32_t bytes; /* of the whole, its tail included */
 	uint32_t room;
+	const uint8_t *tail; /* the last tail_bytes of them, not in data then */
+	uint32_t tail_bytes;
 };
 
 /* One list for all back ends, so that tools print the same columns for each. */
@@ -165,6 +172,7 @@ struct nd_port {
 	bool receiving;           /* an RX batch is out */
 	bool down;                /* as of the last check: what is sent is dropped and counted */
 	bool dropping;            /* the reservation that is out is blind */
+	bool gathers;             /* frames may have tails; set at open */
 	bool claimed;
 	pthread_t owner;
 	uint8_t *blind;           /* one frame that every blank of a blind reservation is */
@@ -210,7 +218,10 @@ uint32_t nd_port_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t
  */
 void nd_port_commit(struct nd_port *port, struct nd_frame *frames, uint32_t count);
 
-/* Tells the link about committed frames; returns how many it has not taken (flush again). */
+/*
+ * Tells the link about committed frames; returns how many it has not taken (flush again). Whatever it
+ * returns, the port has what it needs of their tails.
+ */
 uint32_t nd_port_flush(struct nd_port *port);
 
 /* Before blocking in poll(2): true when it is safe to block, false when frames are waiting. */

@@ -7,6 +7,9 @@
  *    with a packet costs more than all that we do. A train that it, or a route, refuses goes again,
  *    one by one.
  * 2. Frames are made of what came where it lies (port/udp_arrivals.h): headers are put in front.
+ * 3. Of a frame with a tail the kernel gathers both parts, so that its copy is the only one. What it
+ *    has no room for is copied into the slot, tail and all, before the flush returns: what waits is
+ *    the port's own, and a flush that comes later does not look where the tail once was.
  */
 #include "port/udp.h"
 
@@ -42,7 +45,11 @@ struct udp_port {
 	struct nd_udp_arrivals arrivals;
 
 	uint8_t *tx_data;
-	uint32_t *tx_bytes;
+	struct udp_sending {
+		const uint8_t *tail;
+		uint32_t bytes;      /* 0: is not to be sent */
+		uint32_t tail_bytes; /* the last of them; the others are in the slot */
+	} *tx_sendings;              /* by slot */
 	uint32_t tx_slots, tx_head, tx_tail; /* slots [tail, head) are committed and not sent */
 	uint32_t tx_alone;                   /* so many of them go one by one */
 	struct mmsghdr tx_messages[BATCH];
@@ -130,6 +137,11 @@ static uint8_t *tx_slot(const struct udp_port *self, uint32_t position)
 	return self->tx_data + (size_t)(position & (self->tx_slots - 1)) * self->slot_bytes;
 }
 
+static struct udp_sending *tx_sending(const struct udp_port *self, uint32_t position)
+{
+	return &self->tx_sendings[position & (self->tx_slots - 1)];
+}
+
 static uint32_t udp_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t limit)
 {
 	struct udp_port *self = udp_port(port);
@@ -138,8 +150,10 @@ static uint32_t udp_reserve(struct nd_port *port, struct nd_frame *frames, uint3
 	if (self->tx_head == self->tx_tail)
 		self->tx_head = self->tx_tail = 0; /* the slots that were used last are in the cache */
 	count = nd_min_u32(limit, self->tx_slots - (self->tx_head - self->tx_tail));
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		frames[i].data = tx_slot(self, self->tx_head + i);
+		frames[i].tail_bytes = 0;
+	}
 	return count;
 }
 
@@ -147,17 +161,40 @@ static void udp_commit(struct nd_port *port, const struct nd_frame *frames, uint
 {
 	struct udp_port *self = udp_port(port);
 
-	for (uint32_t i = 0; i < count; i++)
-		self->tx_bytes[self->tx_head++ & (self->tx_slots - 1)] = frames[i].bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		nd_assert(!frames[i].bytes || frames[i].tail_bytes <= frames[i].bytes);
+		*tx_sending(self, self->tx_head++) = (struct udp_sending){
+			.tail = frames[i].tail,
+			.bytes = frames[i].bytes,
+			.tail_bytes = frames[i].bytes ? frames[i].tail_bytes : 0,
+		};
+	}
+}
+
+/* Of a datagram parsed as if all lay in the slot: what of it is the tail, which padding may follow. */
+static void split(const struct udp_sending *sending, const uint8_t *slot,
+		  struct nd_udp_datagram *datagram)
+{
+	const uint8_t *end = slot + (sending->bytes - sending->tail_bytes);
+
+	nd_assert(datagram->payload <= end);
+	datagram->tail = sending->tail;
+	if (datagram->payload + datagram->payload_bytes > end)
+		datagram->tail_bytes = (uint32_t)(datagram->payload + datagram->payload_bytes - end);
 }
 
 /* Takes a committed frame apart; false when it cannot be sent. */
 static bool parse_at(const struct udp_port *self, uint32_t at, struct nd_udp_datagram *datagram)
 {
-	uint32_t bytes = self->tx_bytes[at & (self->tx_slots - 1)];
+	const struct udp_sending *sending = tx_sending(self, at);
+	const uint8_t *slot = tx_slot(self, at);
 
-	return bytes && nd_udp_frame_parse(tx_slot(self, at), bytes, self->local.any.sa_family,
-					   datagram);
+	if (!sending->bytes ||
+	    !nd_udp_frame_parse(slot, sending->bytes, self->local.any.sa_family, datagram))
+		return false;
+	if (sending->tail_bytes)
+		split(sending, slot, datagram);
+	return true;
 }
 
 /* Makes a train of the frames from there on: as many as can be of one, 0: that one cannot be sent. */
@@ -197,7 +234,7 @@ static uint32_t fill_batch(struct udp_port *self)
 			if (count)
 				break; /* when it is the first, it is passed over */
 			self->port.counters.tx_dropped_unsendable +=
-				self->tx_bytes[at & (self->tx_slots - 1)] != 0;
+				tx_sending(self, at)->bytes != 0;
 			pass(self, 1);
 			at = self->tx_tail;
 			continue;
@@ -219,6 +256,20 @@ static void refuse_first(struct udp_port *self)
 	pass(self, 1);
 }
 
+/* What the kernel has not taken waits in its slot: the owner may do with the tails what it likes. */
+static void keep_tails(const struct udp_port *self)
+{
+	for (uint32_t at = self->tx_tail; at != self->tx_head; at++) {
+		struct udp_sending *sending = tx_sending(self, at);
+
+		if (!sending->tail_bytes)
+			continue;
+		memcpy(tx_slot(self, at) + (sending->bytes - sending->tail_bytes), sending->tail,
+		       sending->tail_bytes);
+		sending->tail_bytes = 0;
+	}
+}
+
 static uint32_t udp_flush(struct nd_port *port)
 {
 	struct udp_port *self = udp_port(port);
@@ -236,6 +287,7 @@ static uint32_t udp_flush(struct nd_port *port)
 			break;
 		refuse_first(self); /* one bad target must not hold up the others */
 	}
+	keep_tails(self);
 	return self->tx_head - self->tx_tail;
 }
 
@@ -280,7 +332,7 @@ static void udp_close(struct nd_port *port)
 	nd_fds_close(&self->socket);
 	nd_udp_arrivals_close(&self->arrivals);
 	free(self->tx_data);
-	free(self->tx_bytes);
+	free(self->tx_sendings);
 	free(self);
 }
 
@@ -389,8 +441,8 @@ static int make_slots(struct udp_port *self, uint32_t tx_frames, struct nd_error
 
 	self->tx_slots = nd_power_of_two_u32(tx_frames);
 	self->tx_data = calloc(self->tx_slots, self->slot_bytes);
-	self->tx_bytes = calloc(self->tx_slots, sizeof(*self->tx_bytes));
-	if (code < 0 || !self->tx_data || !self->tx_bytes)
+	self->tx_sendings = calloc(self->tx_slots, sizeof(*self->tx_sendings));
+	if (code < 0 || !self->tx_data || !self->tx_sendings)
 		return nd_error_set(error, -ENOMEM, "udp port %s: no memory", self->port.name);
 	return 0;
 }
@@ -406,6 +458,7 @@ struct nd_port *nd_udp_open(const struct nd_port_config *config, struct nd_error
 	}
 	self->port.ops = &udp_ops;
 	self->port.mode = "udp";
+	self->port.gathers = true;
 	self->port.mtu = config->mtu ? config->mtu : MTU_DEFAULT;
 	self->port.frame_bytes_max = self->port.mtu + ND_PORT_FRAMING_BYTES;
 	self->slot_bytes = (self->port.frame_bytes_max + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1);

@@ -99,6 +99,7 @@ bool nd_udp_frame_parse(const uint8_t *frame, uint32_t bytes, sa_family_t family
 		datagram->target.v6.sin6_port = udp.dest;
 	datagram->payload = frame + sizeof(udp);
 	datagram->payload_bytes = ntohs(udp.len) - (uint32_t)sizeof(udp);
+	datagram->tail_bytes = 0;
 	return true;
 }
 

@@ -19,10 +19,12 @@ struct nd_udp_datagram {
 	union nd_udp_address target;
 	uint8_t traffic_class; /* DSCP and ECN */
 	const uint8_t *payload;
-	uint32_t payload_bytes;
+	uint32_t payload_bytes; /* of the whole, its tail included */
+	const uint8_t *tail;    /* the last tail_bytes of them, not behind payload then */
+	uint32_t tail_bytes;
 };
 
-/* Takes a frame apart; false when it is not whole UDP over IP of this family. */
+/* Takes a frame without tail apart; false when it is not whole UDP over IP of this family. */
 bool nd_udp_frame_parse(const uint8_t *frame, uint32_t bytes, sa_family_t family,
 			struct nd_udp_datagram *datagram);
 

@@ -15,12 +15,21 @@ static socklen_t address_bytes(const struct nd_udp_train *train)
 	return is_v4(train) ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
+static void append_part(struct nd_udp_train *train, const uint8_t *data, uint32_t bytes)
+{
+	train->parts[train->part_count++] = (struct iovec){
+		.iov_base = (void *)(uintptr_t)data,
+		.iov_len = bytes,
+	};
+}
+
 static void append(struct nd_udp_train *train, const struct nd_udp_datagram *datagram)
 {
-	train->parts[train->count++] = (struct iovec){
-		.iov_base = (void *)(uintptr_t)datagram->payload,
-		.iov_len = datagram->payload_bytes,
-	};
+	append_part(train, datagram->payload, datagram->payload_bytes - datagram->tail_bytes);
+	if (datagram->tail_bytes)
+		append_part(train, datagram->tail, datagram->tail_bytes);
+	train->count++;
+	train->last = datagram->payload_bytes;
 	train->bytes += datagram->payload_bytes;
 }
 
@@ -28,17 +37,15 @@ void nd_udp_train_begin(struct nd_udp_train *train, const struct nd_udp_datagram
 {
 	train->address = datagram->target;
 	train->traffic_class = datagram->traffic_class;
-	train->count = train->bytes = 0;
+	train->segment = datagram->payload_bytes;
+	train->part_count = train->count = train->bytes = 0;
 	append(train, datagram);
 }
 
 bool nd_udp_train_add(struct nd_udp_train *train, const struct nd_udp_datagram *datagram)
 {
-	size_t segment = train->parts[0].iov_len;
-
 	if (train->count == ND_UDP_TRAIN_MAX || !datagram->payload_bytes ||
-	    datagram->payload_bytes > segment ||
-	    train->parts[train->count - 1].iov_len < segment ||
+	    datagram->payload_bytes > train->segment || train->last < train->segment ||
 	    train->bytes + datagram->payload_bytes > ND_UDP_TRAIN_BYTES_MAX ||
 	    datagram->traffic_class != train->traffic_class ||
 	    memcmp(&datagram->target, &train->address, address_bytes(train)) != 0)
@@ -60,7 +67,7 @@ static struct cmsghdr *put(struct cmsghdr *control, int level, int type, const v
 struct msghdr nd_udp_train_message(struct nd_udp_train *train)
 {
 	struct cmsghdr *control = (struct cmsghdr *)(void *)train->control;
-	uint16_t segment = (uint16_t)train->parts[0].iov_len;
+	uint16_t segment = (uint16_t)train->segment;
 	int class = train->traffic_class;
 
 	control = put(control, is_v4(train) ? IPPROTO_IP : IPPROTO_IPV6,
@@ -71,7 +78,7 @@ struct msghdr nd_udp_train_message(struct nd_udp_train *train)
 		.msg_name = &train->address,
 		.msg_namelen = address_bytes(train),
 		.msg_iov = train->parts,
-		.msg_iovlen = train->count,
+		.msg_iovlen = train->part_count,
 		.msg_control = train->control,
 		.msg_controllen = (size_t)((uint8_t *)control - train->control),
 	};

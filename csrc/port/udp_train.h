@@ -17,8 +17,10 @@
 struct nd_udp_train {
 	union nd_udp_address address;
 	_Alignas(struct cmsghdr) uint8_t control[2 * CMSG_SPACE(sizeof(int))];
-	struct iovec parts[ND_UDP_TRAIN_MAX];
-	uint32_t count, bytes;
+	struct iovec parts[2 * ND_UDP_TRAIN_MAX]; /* one of each datagram and one of each tail */
+	uint32_t part_count;
+	uint32_t count, bytes;  /* datagrams, and bytes of all */
+	uint32_t segment, last; /* bytes of the first, and of the last */
 	uint8_t traffic_class;
 };
 
