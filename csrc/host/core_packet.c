@@ -6,6 +6,12 @@
 
 #define BLANKS_FIRST 3u /* most rounds send a packet or two; asking for more blanks is for bulk */
 
+/*
+ * A port that gathers takes payloads of so many bytes from the message itself. Telling it, and the
+ * kernel, of one more piece costs about as much as copying some hundred bytes.
+ */
+#define TAIL_BYTES_MIN 512u
+
 /* ---- receive ---- */
 
 /* The way that a packet came is the way back, unless the control plane has named one. */
@@ -149,9 +155,30 @@ static void drop(struct nd_core *core, uint64_t *counter)
 	nd_recorder_unsent(core->recorder);
 }
 
+/*
+ * A frame of headers, its payload left where it lies; false when that is not possible. The payload is
+ * the application's, in its send region. Until tell_link() flushes the port, in this same call of
+ * nd_core_transmit(), nothing runs that could unmap the region, and no event leaves by which the
+ * application would learn that the payload is its again. One that writes there all the same spoils
+ * its own message: NDP's check of the payload then does not hold.
+ */
+static bool encode_headers(const struct nd_frame_template *template, const struct nd_packet *packet,
+			  struct nd_frame *blank)
+{
+	uint32_t headers = nd_frame_encode_headers(template, packet, blank->data, blank->room);
+
+	if (headers == 0)
+		return false;
+	blank->tail = packet->payload;
+	blank->tail_bytes = packet->payload_bytes;
+	blank->bytes = headers + packet->payload_bytes;
+	return true;
+}
+
 static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd_ns now)
 {
 	struct nd_peer *peer = nd_peers_find(&core->peers, packet->target);
+	const struct nd_frame_template *template;
 	struct nd_core_port *port;
 	struct nd_frame *blank;
 
@@ -168,7 +195,11 @@ static void send_packet(struct nd_core *core, const struct nd_packet *packet, nd
 		return;
 	}
 	blank = &port->blanks[port->blank_used];
-	blank->bytes = nd_frame_encode(template_of(core, peer), packet, blank->data, blank->room);
+	template = template_of(core, peer);
+	/* A recorder wants whole frames. */
+	if (!port->port->gathers || packet->payload_bytes < TAIL_BYTES_MIN || core->recorder ||
+	    !encode_headers(template, packet, blank))
+		blank->bytes = nd_frame_encode(template, packet, blank->data, blank->room);
 	if (ND_UNLIKELY(!blank->bytes)) {
 		drop(core, &core->counters.tx_unencodable);
 		return;
