@@ -7,10 +7,12 @@
 #define BLANKS_FIRST 3u /* most rounds send a packet or two; asking for more blanks is for bulk */
 
 /*
- * A port that gathers takes payloads of so many bytes from the message itself. Telling it, and the
- * kernel, of one more piece costs about as much as copying some hundred bytes.
+ * A port that gathers takes payloads of so many bytes from the message itself. Of less, copying costs
+ * no more than one more piece does, and has the payload in the cache when the kernel copies it: on a
+ * loopback with trains 512 bytes cost 10 ns more without our copy, 2048 up to 30 ns less, 8900 200 ns
+ * less, each while the message is in the cache.
  */
-#define TAIL_BYTES_MIN 512u
+#define TAIL_BYTES_MIN 2048u
 
 /* ---- receive ---- */
 
