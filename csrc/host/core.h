@@ -113,7 +113,7 @@ struct nd_core_app {
 	bool used;
 	uint16_t group;       /* 0: root or our own user, who may have all; else one for each user */
 	uint64_t serial;      /* of its attachment, from 1 on */
-	bool news;            /* events that are worth waking the application for */
+	nd_ns tell_at;        /* when to wake it for events that it has not taken by then; ND_NEVER */
 	bool polls;           /* in the thread of these rounds, or in none: it is never woken */
 	int connection;       /* sign of life, both ways */
 	uint32_t user;        /* at its other end */
@@ -150,7 +150,7 @@ struct nd_core_request {
 struct nd_core_loan {
 	uint64_t frames; /* received by the ports before that */
 	uint32_t frames_max; /* that it may receive */
-	bool news;       /* there have been events that are worth waking an application for */
+	bool news;       /* there have been events that are worth waking an application for at once */
 	bool owner;      /* the core's own thread has to go on */
 };
 
@@ -270,7 +270,7 @@ void nd_core_wind_up(struct nd_core *core);
 
 /* core_app.c. Each returns whether there was something to do. */
 bool nd_core_take_commands(struct nd_core *core, nd_ns now);
-bool nd_core_deliver_events(struct nd_core *core);
+bool nd_core_deliver_events(struct nd_core *core, nd_ns now);
 /*
  * Makes a channel and hands it to whoever is at the other end of the connection, in this process
  * or another; takes the connection. Index of the new application, or -errno.
@@ -289,12 +289,23 @@ static inline bool nd_core_app_is_behind(struct nd_core_app *app)
 	return app->backlog_count || nd_channel_room(&app->channel, least) < least;
 }
 
+/* When the application is to be woken for what it has been given, and has not taken yet. */
+static inline nd_ns nd_core_app_tell_at(struct nd_core_app *app)
+{
+	uint32_t events = app->channel.layout.events;
+
+	return app->tell_at == ND_NEVER || nd_channel_room(&app->channel, events) == events
+		       ? ND_NEVER
+		       : app->tell_at;
+}
+
 void nd_core_init_memory(struct nd_core *core);
 
 /* core_command.c */
 void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
 		     nd_ns now);
-void nd_core_post(struct nd_core *core, uint32_t app, const struct nd_event *event, bool news);
+/* The application is woken for it at that time, 0: at once, and takes it earlier if it is awake. */
+void nd_core_post(struct nd_core *core, uint32_t app, const struct nd_event *event, nd_ns tell_at);
 
 /* core_resolve.c */
 /* Asks the control plane; false when no answer is going to come. */

@@ -71,11 +71,11 @@ static void backlog_drain(struct nd_core_app *app)
 			return;
 		app->backlog_head = (app->backlog_head + 1) % size;
 		app->backlog_count--;
-		app->news = true;
+		app->tell_at = 0;
 	}
 }
 
-void nd_core_post(struct nd_core *core, uint32_t index, const struct nd_event *event, bool news)
+void nd_core_post(struct nd_core *core, uint32_t index, const struct nd_event *event, nd_ns tell_at)
 {
 	struct nd_core_app *app = &core->apps[index];
 
@@ -84,8 +84,8 @@ void nd_core_post(struct nd_core *core, uint32_t index, const struct nd_event *e
 		return;
 	}
 	core->counters.events++;
-	app->news |= news;
-	core->loan.news |= news;
+	app->tell_at = nd_min_u64(app->tell_at, tell_at);
+	core->loan.news |= tell_at == 0;
 	if (app->backlog_count || !nd_channel_post(&app->channel, event))
 		backlog_push(core, app, event);
 }
@@ -99,14 +99,22 @@ static bool deliver_from(struct nd_core *core, const struct nd_core_engine *engi
 		count = engine->ops->events(engine->endpoint, events, ND_CORE_BATCH);
 		for (uint32_t i = 0; i < count; i++) {
 			events[i].protocol = engine->ops->protocol;
-			nd_core_post(core, events[i].app, &events[i], true);
+			nd_core_post(core, events[i].app, &events[i], 0);
 		}
 		total += count;
 	} while (count == ND_CORE_BATCH);
 	return total > 0;
 }
 
-bool nd_core_deliver_events(struct nd_core *core)
+/* Wakes it if it blocks. Word that was no hurry may have been taken meanwhile. */
+static void tell(struct nd_core_app *app)
+{
+	if (!app->polls && (app->tell_at == 0 || nd_core_app_tell_at(app) != ND_NEVER))
+		nd_channel_wake_app(&app->channel);
+	app->tell_at = ND_NEVER;
+}
+
+bool nd_core_deliver_events(struct nd_core *core, nd_ns now)
 {
 	uint8_t told = core->news.events;
 	bool busy = false;
@@ -126,9 +134,8 @@ bool nd_core_deliver_events(struct nd_core *core)
 			continue;
 		if (ND_UNLIKELY(app->backlog_count))
 			backlog_drain(app);
-		if (app->news && !app->polls)
-			nd_channel_wake_app(&app->channel);
-		app->news = false;
+		if (app->tell_at <= now)
+			tell(app);
 	}
 	return busy;
 }
@@ -160,7 +167,7 @@ static uint32_t take_from(struct nd_core *core, uint32_t index, nd_ns now)
 						 .protocol = submission.protocol,
 						 .error = -EFAULT,
 						 .cookie = submission.command.cookie },
-			     true);
+			     0);
 	}
 	return count;
 }
@@ -239,6 +246,7 @@ static int make_app(struct nd_core *core, struct nd_core_app *app, int connectio
 	int code;
 
 	*app = (struct nd_core_app){
+		.tell_at = ND_NEVER,
 		.connection = connection,
 		.user = nd_fds_user(connection),
 		.group = group_of(core, nd_fds_user(connection)),

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define ID_TOLD_AFTER ND_MSEC
+
 /* Commands whose outcome an application waits for. */
 static bool is_answered(uint8_t kind)
 {
@@ -55,7 +57,7 @@ static void refuse(struct nd_core *core, uint32_t app, const struct nd_submissio
 	event.kind = ND_EVENT_FAILED;
 	event.error = code;
 	event.detail = detail;
-	nd_core_post(core, app, &event, true);
+	nd_core_post(core, app, &event, 0);
 }
 
 /* The address of a handle. */
@@ -171,15 +173,15 @@ static int submit(struct nd_core *core, uint32_t app, uint8_t protocol, struct n
 }
 
 static void answer(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
-		   const struct nd_command *taken)
+		   const struct nd_command *taken, nd_ns now)
 {
 	struct nd_event event = event_about(submission);
 
 	event.kind = ND_EVENT_OPENED;
 	event.id = taken->id;
 	event.message = taken->message;
-	/* An RPC's id is for later use; it is not worth waking anybody. */
-	nd_core_post(core, app, &event, taken->kind != ND_COMMAND_REQUEST);
+	/* An RPC's id is for later use: who waits for the response is not woken twice if that comes soon. */
+	nd_core_post(core, app, &event, taken->kind == ND_COMMAND_REQUEST ? now + ID_TOLD_AFTER : 0);
 }
 
 static void command_peer(struct nd_core *core, uint32_t app,
@@ -191,7 +193,7 @@ static void command_peer(struct nd_core *core, uint32_t app,
 	if (code < 0)
 		refuse(core, app, submission, event.detail, code);
 	else if (event.kind)
-		nd_core_post(core, app, &event, true);
+		nd_core_post(core, app, &event, 0);
 }
 
 void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submission *submission,
@@ -210,5 +212,5 @@ void nd_core_command(struct nd_core *core, uint32_t app, const struct nd_submiss
 	if (ND_UNLIKELY(code < 0))
 		refuse(core, app, submission, detail, code);
 	else if (is_answered(command.kind))
-		answer(core, app, submission, &command);
+		answer(core, app, submission, &command, now);
 }

@@ -150,7 +150,7 @@ bool nd_core_round(struct nd_core *core, nd_ns now)
 	busy |= nd_core_transmit(core, now);
 	busy |= nd_core_receive(core, now);
 	busy |= run_timers(core, now);
-	busy |= nd_core_deliver_events(core);
+	busy |= nd_core_deliver_events(core, now);
 	nd_recorder_round_end(core->recorder, now);
 	if (busy)
 		core->busy_at = now;

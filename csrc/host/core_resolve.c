@@ -112,7 +112,7 @@ static void answer(struct nd_core *core, uint32_t index, uint8_t lost)
 	event.kind = lost ? ND_EVENT_FAILED : ND_EVENT_OPENED;
 	event.error = lost ? -EHOSTUNREACH : 0;
 	event.detail = lost;
-	nd_core_post(core, event.app, &event, true);
+	nd_core_post(core, event.app, &event, 0);
 }
 
 void nd_core_settle_way(struct nd_core *core, const struct nd_peer *peer)

@@ -42,7 +42,10 @@ static nd_ns deadline_of(const struct nd_core *core)
 	return deadline;
 }
 
-/* Packets that wait for room, on the link or in a port; commands that wait for their owner. */
+/*
+ * Packets that wait for room, on the link or in a port; commands that wait for their owner, and owners
+ * for events.
+ */
 static nd_ns room_at(struct nd_core *core, nd_ns now)
 {
 	nd_ns at = nd_nic_room_at(&core->nic);
@@ -52,9 +55,15 @@ static nd_ns room_at(struct nd_core *core, nd_ns now)
 	for (uint32_t i = 0; i < core->config.port_count; i++)
 		if (core->ports[i].pending)
 			at = nd_min_u64(at, now + RETRY_AFTER);
-	for (uint32_t i = 0; i < core->apps_limit; i++)
-		if (core->apps[i].used && nd_core_app_is_behind(&core->apps[i]))
+	for (uint32_t i = 0; i < core->apps_limit; i++) {
+		struct nd_core_app *app = &core->apps[i];
+
+		if (!app->used)
+			continue;
+		at = nd_min_u64(at, nd_core_app_tell_at(app));
+		if (nd_core_app_is_behind(app))
 			at = nd_min_u64(at, now + BEHIND_AFTER);
+	}
 	return at;
 }
 

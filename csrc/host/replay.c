@@ -339,7 +339,7 @@ static int turn(struct nd_replay *replay, const struct nd_record *record, const 
 static int events(struct nd_replay *replay, const struct nd_record *record, const void *body)
 {
 	(void)record, (void)body;
-	nd_core_deliver_events(replay->core);
+	nd_core_deliver_events(replay->core, replay->now);
 	take_events(replay);
 	return 0;
 }

@@ -19,7 +19,8 @@
  * - Every CONNECT, REQUEST, LISTEN and PEER is answered by ND_EVENT_OPENED, which carries the
  *   command's cookie and the id it got, or by ND_EVENT_FAILED. SEND and REPLY have no such
  *   answer: what becomes of the message is ND_EVENT_SENT or ND_EVENT_FAILED. A CANCEL, CLOSE, RESET,
- *   UNLISTEN or RELEASE of something that has just ended is nothing to report.
+ *   UNLISTEN or RELEASE of something that has just ended is nothing to report. Nobody who
+ *   blocks is woken at once for OPENED of a REQUEST, but for what comes of it, or after a millisecond.
  * - A command that names ND_STACK_ID_LAST means the connection or RPC of the last CONNECT or
  *   REQUEST on this handle, so that connecting and sending need no round trip to the core.
  * - A payload to send lies in memory of nd_stack_buffer(). It is the stack's from submit until the

@@ -329,6 +329,41 @@ TEST(nd_stack_arm__makes_the_core_watch)
 	close_pair(&pair);
 }
 
+/* Whoever drives the server, too, has to hear of it: until then nobody answers. */
+TEST(nd_stack_arm__wakes_for_an_id_that_nothing_else_follows)
+{
+	struct pair pair = open_pair("loan-id", false);
+	struct pollfd bell = { .fd = nd_stack_descriptor(pair.client), .events = POLLIN };
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	CHECK(nd_stack_arm(pair.client));
+	ask_filled(&pair, 100);
+	CHECK_EQ(poll(&bell, 1, PATIENCE / ND_MSEC), 1);
+	look_for(pair.client, ND_EVENT_OPENED);
+	close_pair(&pair);
+}
+
+TEST(nd_stack_arm__does_not_wake_for_an_id_that_was_taken)
+{
+	struct pair pair = open_pair("loan-id-taken", false);
+	struct pollfd bell = { .fd = nd_stack_descriptor(pair.client), .events = POLLIN };
+	nd_ns end = clock_now() + PATIENCE, asked_at;
+	struct nd_event event;
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	do { /* again where the core had waited long enough by then */
+		asked_at = clock_now();
+		CHECK(asked_at < end);
+		ask_filled(&pair, 100);
+		while (nd_stack_events(pair.client, &event, 1) != 1)
+			CHECK(clock_now() < end);
+		CHECK_EQ(event.kind, ND_EVENT_OPENED);
+		CHECK(nd_stack_arm(pair.client));
+	} while (clock_now() >= asked_at + ND_MSEC);
+	CHECK_EQ(poll(&bell, 1, 20), 0);
+	close_pair(&pair);
+}
+
 TEST(nd_stack_close__of_a_core_that_was_left)
 {
 	for (uint32_t i = 0; i < 5; i++) {
