@@ -93,7 +93,7 @@ class StackConfig:
     profile: Profile = "adaptive"
     """How the core waits: spin a little then block, spin always, or block at once."""
     spin_ns: int = 0
-    """adaptive: how long it spins after work; 0: 50 us."""
+    """adaptive: how long it spins after work; 0: 150 us."""
     cpu: int | None = None
     """The CPU that the core's thread is bound to."""
     seed: int = 0

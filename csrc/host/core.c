@@ -24,6 +24,11 @@
 #define EVENTS_MIN 2u /* one in two may be a message */
 #define REGION_MAX (1u << 31)
 #define VLAN_MAX 4094u /* 4095 is reserved */
+/*
+ * What two wake-ups take where the other end sleeps, and a batch of a long message there: with 50
+ * both ends slept for each of its batches.
+ */
+#define SPIN_MOST (150 * ND_USEC)
 #define LINGER_TRY_EVERY 16u /* waits of an event loop: it pays when the other end is awake, too */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
@@ -207,10 +212,9 @@ static int check_spinning(struct nd_core *core, struct nd_error *error)
 	int cpus = nd_core_cpus();
 
 	core->may_spin = cpus > 1;
-	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : ND_SPIN_MOST,
+	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : SPIN_MOST,
 				  ND_SPIN_TRY_EVERY);
-	/* The answer to a message takes two wake-ups where the other end sleeps. */
-	core->linger = nd_spin_make(2 * core->spin.most, LINGER_TRY_EVERY);
+	core->linger = nd_spin_make(core->spin.most, LINGER_TRY_EVERY);
 	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
 		return nd_error_set(error, -EINVAL,
 				    "stack: profile spin takes a CPU for itself and there is only "

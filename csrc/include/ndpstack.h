@@ -153,7 +153,7 @@ struct nd_stack_config {
 	const void *homa_config; /* struct nd_homa_config (transport/homa.h), NULL: likewise */
 	uint32_t peers_max;     /* addresses known at once, 0: 16384 */
 	enum nd_stack_profile profile;
-	nd_ns spin_ns;          /* ADAPTIVE, POLLED: most to spin, 0: 50 us */
+	nd_ns spin_ns;          /* ADAPTIVE, POLLED: most to spin, 0: 150 us */
 	int cpu;                /* that the core's own thread is bound to, and 1: 3 is CPU 2; 0: any */
 	uint64_t seed;          /* of all random choices, 0: from the system */
 	const char *service;    /* name that other processes attach by, NULL: none */
@@ -238,8 +238,8 @@ bool nd_stack_arm(struct nd_stack *stack);
 /*
  * For an event loop on the descriptor: runs the rounds that there are for the core of this process
  * while its own thread sleeps, commands that were submitted later included, so that their events
- * can be taken. After a single message it also waits for events awake, for twice spin_ns at most
- * and less where that does not pay. woken: because the descriptor is readable.
+ * can be taken. After a single message it also waits for events awake, for spin_ns at most and
+ * less where that does not pay. woken: because the descriptor is readable.
  * True when the loop may do so whenever there is something: nd_stack_watch() makes the descriptor
  * readable for what that thread waits for, too, and the loop goes first. It takes over from a loop
  * that does not come for a millisecond. False when it runs, or has to (as for nd_stack_wait()):
