@@ -17,15 +17,16 @@ static int begin(struct nd_app *app, struct nd_stack *stack, struct nd_error *er
 	if (!stack)
 		return error->code;
 	nd_stack_memory(stack, &app->memory);
-	if (app->memory.bytes / SLOT_BYTES >= SLOTS_MAX) {
+	if (app->memory.bytes / SLOT_BYTES >= SLOTS_MAX - ND_APP_LOANS_MAX) {
 		nd_stack_close(stack);
 		return nd_error_set(error, -EINVAL,
 				    "stack: send_bytes and receive_bytes are %zu together, the "
 				    "most is %llu",
 				    app->memory.bytes,
-				    (unsigned long long)(SLOTS_MAX * SLOT_BYTES));
+				    (unsigned long long)((SLOTS_MAX - ND_APP_LOANS_MAX) * SLOT_BYTES));
 	}
 	app->stack = stack;
+	app->loans_base = app->memory.bytes / SLOT_BYTES + 1;
 	pthread_mutex_init(&app->mutex, NULL);
 	return 0;
 }
@@ -74,6 +75,7 @@ void nd_app_close(struct nd_app *app, uint32_t batches)
 		nd_stack_keep_memory(app->stack);
 		nd_stack_close(app->stack);
 		app->stack = NULL;
+		nd_app_end_loans(app);
 		if (batches == app->batches) {
 			app->held -= app->took + app->copied;
 			app->took = false;
@@ -179,55 +181,71 @@ static int submit_or_wait(struct nd_app *app, uint8_t protocol, const struct nd_
 	return code;
 }
 
-/* The cookie: the key, and above it the buffer. */
-static uint64_t cookie_of(const struct nd_app *app, uint64_t key, const uint8_t *buffer)
-{
-	uint64_t slot = buffer ? (uint64_t)(buffer - app->memory.base) / SLOT_BYTES + 1 : 0;
-
-	return (key & ND_APP_KEY_MASK) | slot << ND_APP_KEY_BITS;
-}
-
 void nd_app_free_buffer(struct nd_app *app, uint64_t cookie)
 {
 	uint64_t slot = cookie >> ND_APP_KEY_BITS;
 
-	if (slot)
+	if (slot >= app->loans_base)
+		nd_app_end_loan(app, slot);
+	else if (slot)
 		nd_stack_buffer_free(app->stack, app->memory.base + (slot - 1) * SLOT_BYTES);
 }
 
-static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *command,
-		       const char *data)
+/* Puts the payload where the core finds it; the number of that place, 0: there is no room. */
+static uint64_t place(struct nd_app *app, struct nd_command *command, const char *data, void *lender)
 {
-	uint8_t *buffer = NULL;
+	uint8_t *buffer;
+
+	if (lender) {
+		command->payload = (const uint8_t *)data;
+		return nd_app_lend(app, lender);
+	}
+	buffer = nd_stack_buffer(app->stack, command->bytes);
+	if (!buffer)
+		return 0;
+	command->payload = memcpy(buffer, data, command->bytes);
+	return (uint64_t)(buffer - app->memory.base) / SLOT_BYTES + 1;
+}
+
+/* It was not sent from there. */
+static void give_up_place(struct nd_app *app, uint64_t slot)
+{
+	if (slot >= app->loans_base)
+		nd_app_unlend(app, slot);
+	else
+		nd_app_free_buffer(app, slot << ND_APP_KEY_BITS);
+}
+
+static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *command,
+		       const char *data, void *lender)
+{
+	uint64_t slot = 0;
 	int code = nd_app_flush(app);
 
 	if (code < 0)
 		return code;
 	if (command->bytes) {
-		buffer = nd_stack_buffer(app->stack, command->bytes);
-		if (!buffer)
+		slot = place(app, command, data, lender);
+		if (!slot)
 			return command->bytes > nd_app_send_bytes_max(app) ? -EMSGSIZE : -ENOBUFS;
-		memcpy(buffer, data, command->bytes);
 	}
-	command->payload = buffer;
-	command->cookie = cookie_of(app, command->cookie, buffer);
+	command->cookie = (command->cookie & ND_APP_KEY_MASK) | slot << ND_APP_KEY_BITS;
 	code = nd_stack_submit_later(app->stack, protocol, command);
 	if (ND_LIKELY(code == 0))
-		return (int)(command->cookie >> ND_APP_KEY_BITS);
-	if (buffer)
-		nd_stack_buffer_free(app->stack, buffer);
+		return (int)slot;
+	give_up_place(app, slot);
 	return code;
 }
 
-/* Copies and hands over; later: what the core gets so leaves by the next nd_app_poll(). */
+/* later: what the core gets so leaves by the next nd_app_poll(). */
 static int hand_over(struct nd_app *app, uint8_t protocol, struct nd_command *command, const char *data,
-		bool later)
+		bool later, void *lender)
 {
 	int code = enter(app);
 
 	if (code < 0)
 		return code;
-	code = send_locked(app, protocol, command, data);
+	code = send_locked(app, protocol, command, data, lender);
 	if (code >= 0 && !later)
 		nd_stack_flush(app->stack);
 	pthread_mutex_unlock(&app->mutex);
@@ -235,7 +253,7 @@ static int hand_over(struct nd_app *app, uint8_t protocol, struct nd_command *co
 }
 
 int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
-		 double until, const char *data, uint32_t bytes, bool later)
+		 double until, const char *data, uint32_t bytes, bool later, void *lender)
 {
 	struct nd_command command = {
 		.kind = ND_COMMAND_REQUEST,
@@ -247,14 +265,15 @@ int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t por
 		.deadline = nd_app_deadline(until),
 	};
 
-	return hand_over(app, ND_PROTO_HOMA, &command, data, later);
+	return hand_over(app, ND_PROTO_HOMA, &command, data, later, lender);
 }
 
-int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later)
+int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later,
+		 void *lender)
 {
 	struct nd_command command = { .kind = ND_COMMAND_REPLY, .bytes = bytes, .id = id };
 
-	return hand_over(app, ND_PROTO_HOMA, &command, data, later);
+	return hand_over(app, ND_PROTO_HOMA, &command, data, later, lender);
 }
 
 int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
@@ -267,7 +286,7 @@ int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline,
 		.deadline = deadline,
 	};
 
-	return hand_over(app, ND_PROTO_NDP, &command, data, later);
+	return hand_over(app, ND_PROTO_NDP, &command, data, later, NULL);
 }
 
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
@@ -285,7 +304,7 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 		.deadline = deadline,
 	};
 
-	return hand_over(app, protocol, &command, data, false);
+	return hand_over(app, protocol, &command, data, false, NULL);
 }
 
 void nd_app_push(struct nd_app *app)

@@ -3,7 +3,8 @@
  * A handle on a stack as Python needs it: one crossing for each message, from any thread.
  *
  * It copies what is sent into the stack's memory and frees it when the event comes that ends the
- * message, so that Python never holds a buffer that it could forget; and it keeps the memory of
+ * message, so that Python never holds a buffer that it could forget; only what cannot change is also
+ * sent from where it lies (nd_app_lends()). And it keeps the memory of
  * received messages mapped until the last of them is given back, also after the handle is closed.
  *
  * DESIGN NOTES
@@ -35,12 +36,21 @@
 #define ND_APP_KEY_BITS 40
 #define ND_APP_KEY_OWN (UINT64_C(1) << (ND_APP_KEY_BITS - 1)) /* in keys of nd_app_request() */
 #define ND_APP_COPY_BYTES 4096 /* messages up to it are copied: cheaper than a lease */
+#define ND_APP_LEND_BYTES 32768u /* messages from it on may be lent: below, copying is as good */
+#define ND_APP_LOANS_MAX 4096u   /* at once, a power of two */
 #define ND_APP_LATER_MAX 32 /* below the messages that a connection may leave unreleased */
 
 /* A command without payload that found no room. */
 struct nd_app_waiting {
 	struct nd_command command;
 	uint8_t protocol;
+};
+
+/* A message that is sent from where it lies. */
+struct nd_app_loan {
+	void *owner;   /* NULL: a free entry */
+	uint32_t next; /* free or returned entry */
+	bool returned; /* no more looked at, and not taken back yet */
 };
 
 /* All zero: closed. */
@@ -60,6 +70,9 @@ struct nd_app {
 	uint32_t copied;               /* messages in it that are given back once it is confirmed */
 	struct nd_app_waiting *waiting; /* in order; the first waiting_done have gone */
 	uint32_t waiting_count, waiting_done, waiting_room;
+	struct nd_app_loan *loans;     /* by number, from loans_base on; the first is none */
+	uint64_t loans_base;
+	uint32_t loans_room, loans_free, loans_returned; /* entries; first of each list */
 };
 
 /* 0, or error says why and what to do. app is all zero. */
@@ -94,14 +107,22 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 /*
  * The same for what leaves most often: a Homa request that its peer is to answer until then, in
  * seconds on the monotonic clock or infinity; the reply to one; a message of an NDP connection.
- * later: with others, by the next nd_app_poll() or nd_app_push().
+ * later: with others, by the next nd_app_poll() or nd_app_push(). lender: NULL, or data is not copied
+ * where that worked, and stays until nd_app_take_back() names its lender; only if nd_app_lends().
  */
 int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
-		 double until, const char *data, uint32_t bytes, bool later);
-int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
+		 double until, const char *data, uint32_t bytes, bool later, void *lender);
+int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later,
+		 void *lender);
 int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
 			uint32_t bytes, bool later);
 void nd_app_push(struct nd_app *app);
+
+/* True where the core reads messages from where they lie. */
+bool nd_app_lends(const struct nd_app *app);
+
+/* The lender of a message that is not looked at any more, once for each that was sent; or NULL. */
+void *nd_app_take_back(struct nd_app *app);
 
 /* Ends a Homa request that was sent with this key and got this buffer. 0 or as above. */
 int nd_app_cancel(struct nd_app *app, uint64_t key, int buffer);
@@ -212,12 +233,16 @@ uint32_t nd_app_held(struct nd_app *app);
 /* What ndpstack._messages calls of these, which has no copy of the stack. */
 struct nd_app_verbs {
 	int (*ask)(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
-		   double until, const char *data, uint32_t bytes, bool later);
-	int (*reply)(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
+		   double until, const char *data, uint32_t bytes, bool later, void *lender);
+	int (*reply)(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later,
+		     void *lender);
 	int (*tell)(struct nd_app *app, uint8_t protocol, uint8_t kind, uint16_t port, uint64_t id,
 		    uint64_t message, uint64_t key, nd_ns deadline);
 	void (*release)(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
 	void (*drop)(struct nd_app *app, struct nd_event *event);
+	bool (*lends)(const struct nd_app *app);
+	void *(*take_back)(struct nd_app *app);
+	void (*close)(struct nd_app *app, uint32_t batches);
 };
 
 const struct nd_app_verbs *nd_app_verbs(void);

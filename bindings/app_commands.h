@@ -22,8 +22,17 @@ static inline nd_ns nd_app_deadline(double until)
 /* Hands over what waits; 0 when nothing does any more. */
 int nd_app_flush(struct nd_app *app);
 
-/* Frees the buffer that a cookie names, if it does. */
+/* Frees the buffer that a cookie names, if it does, or ends the loan. */
 void nd_app_free_buffer(struct nd_app *app, uint64_t cookie);
+
+/* A message that its owner lends; the number that it has in the cookie, 0: there is no room. */
+uint64_t nd_app_lend(struct nd_app *app, void *owner);
+/* It was not sent: the owner knows by that. */
+void nd_app_unlend(struct nd_app *app, uint64_t slot);
+/* It is not looked at any more. */
+void nd_app_end_loan(struct nd_app *app, uint64_t slot);
+/* The handle is closed: none is. */
+void nd_app_end_loans(struct nd_app *app);
 
 /* ---- the event side ---- */
 

@@ -208,7 +208,7 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 
 	reply->state = ND_APP_UNSENT;
 	reply->key = ND_APP_KEY_OWN | ++app->requests;
-	code = nd_app_ask(app, priority, peer, port, reply->key, until, data, bytes, false);
+	code = nd_app_ask(app, priority, peer, port, reply->key, until, data, bytes, false, NULL);
 	if (code < 0)
 		return code;
 	reply->state = ND_APP_SENT;
@@ -287,6 +287,9 @@ const struct nd_app_verbs *nd_app_verbs(void)
 		.tell = nd_app_tell,
 		.release = nd_app_release,
 		.drop = nd_app_drop,
+		.lends = nd_app_lends,
+		.take_back = nd_app_take_back,
+		.close = nd_app_close,
 	};
 
 	return &verbs;

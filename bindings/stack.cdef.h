@@ -142,9 +142,6 @@ uint32_t nd_app_receive_bytes_max(const struct nd_app *app);
 int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t priority,
 		uint32_t peer, uint16_t port, uint64_t id, uint64_t key, nd_ns deadline,
 		const char *data, uint32_t bytes);
-int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
-		 double until, const char *data, uint32_t bytes, bool later);
-int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t bytes, bool later);
 int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
 			uint32_t bytes, bool later);
 void nd_app_push(struct nd_app *app);
@@ -163,6 +160,7 @@ enum nd_app_reply_state { ND_APP_UNSENT, ND_APP_SENT, ND_APP_ANSWERED };
 #define ND_APP_KEY_BITS ...
 #define ND_APP_COPY_BYTES ...
 #define ND_APP_DROPPED ...
+#define ND_APP_LEND_BYTES ...
 #define ND_APP_SLICE ...
 
 struct nd_app_reply {

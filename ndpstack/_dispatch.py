@@ -445,6 +445,8 @@ class Dispatcher(_messages.Inbox):
             self.hand_out()
         elif count not in (0, -errno.EINTR):
             self.fail(-count, f"stack {self.name}")
+        else:
+            self.let_go()
 
     def give(self, at: int, again: bool) -> None:
         """Hands out what is no message of Homa's.
@@ -513,6 +515,7 @@ class Dispatcher(_messages.Inbox):
             self.fail(errno.EBADF, f"stack {self.name} is closed")
         with self._lead:
             lib.nd_app_close(self.app, self.batches)
+        self.let_go()
         _open.discard(self)
 
     def disown(self) -> None:

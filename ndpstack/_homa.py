@@ -35,6 +35,9 @@ lib = _core.lib
 SERVER_PORT_MAX: Final = 0x7FFF
 """Ports above are those of clients."""
 
+LEND_BYTES: Final = lib.ND_APP_LEND_BYTES
+"""Messages from it on are not copied where that can be."""
+
 GRACE_S: Final = 0.25
 """The core reports a missed deadline itself, with the state; only a dead core needs more."""
 
@@ -183,7 +186,8 @@ class HomaSocket(Socket):
 
         Args:
             address: Host (IP address or Peer) and port.
-            data: Any contiguous buffer; it is copied.
+            data: Any contiguous buffer. It is copied, but a stack of this process sends `bytes`
+                of 32 KiB and more from where they lie, and holds them until then.
             timeout: Seconds until both ends give up; by default the socket's.
             priority: 0..7; this host sends requests with a higher one first, and of those with
                 the same one the shortest. On the network Homa chooses priorities itself.
@@ -201,10 +205,14 @@ class HomaSocket(Socket):
         raw, size = as_message(data, self.dispatcher.message_bytes_max)
         if priority:
             check_priority(priority)
+        reply = None
         call, self._spare = self._spare or Call(self.dispatcher), None
         call.owner, call.peer, call.port, call.until = self.identity, peer, port, until
         try:
-            reply = self.dispatcher.exchange(call, priority, peer.handle, port, until, raw, size)
+            if size < LEND_BYTES:  # What crosses in one step is copied.
+                reply = self.dispatcher.exchange(
+                    call, priority, peer.handle, port, until, raw, size
+                )
         except BaseException:
             call.cancel()
             raise

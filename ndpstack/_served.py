@@ -106,7 +106,7 @@ class Rpc(Request):
         """Sends the reply, waiting for room; nothing happens when the client has given up.
 
         Args:
-            data: Any contiguous buffer; it is copied, and free when the call returns.
+            data: As of HomaSocket.request(); it is free when the call returns.
             timeout: Seconds to wait for room.
 
         Raises:

@@ -133,7 +133,7 @@ class Rpc(_served.Request):
         """Sends the reply, waiting for room; nothing happens when the client has given up.
 
         Args:
-            data: Any contiguous buffer; it is copied, and free when the call returns.
+            data: As of ndpstack.HomaSocket.request(); it is free when the call returns.
 
         Raises:
             Closed: There was a reply before, or the socket is closed.
@@ -194,7 +194,7 @@ class HomaSocket(_AsyncSocket):
 
         Args:
             address: Host (IP address or Peer) and port.
-            data: Any contiguous buffer; it is copied.
+            data: As of ndpstack.HomaSocket.request().
             timeout: Seconds until both ends give up.
             priority: 0..7; this host sends requests with a higher one first, and of those with
                 the same one the shortest. On the network Homa chooses priorities itself.

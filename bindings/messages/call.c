@@ -119,6 +119,7 @@ static int hand_over(struct call *self, uint8_t priority, uint32_t peer, uint16_
 		     double until, PyObject *data, bool later)
 {
 	struct inbox *inbox = self->inbox;
+	PyObject *lender;
 	Py_buffer view;
 	int code;
 
@@ -129,12 +130,15 @@ static int hand_over(struct call *self, uint8_t priority, uint32_t peer, uint16_
 		PyBuffer_Release(&view);
 		return self->failure ? -EBADF : -EMSGSIZE;
 	}
+	lender = lend(inbox, data, view.len);
 	Py_BEGIN_ALLOW_THREADS
 	code = inbox->verbs->ask(inbox->handle, priority, peer, port, self->key, until, view.buf,
-				 (uint32_t)view.len, later);
+				 (uint32_t)view.len, later, lender);
 	Py_END_ALLOW_THREADS
 	if (code >= 0)
 		self->buffer = code;
+	else
+		unlend(inbox, lender);
 	PyBuffer_Release(&view);
 	return code;
 }

@@ -6,6 +6,41 @@ PyTypeObject *inbox_type;
 
 static PyObject *give_name;
 
+/* ---- what is sent from where it lies ---- */
+
+/* Only what nobody can change: it may be sent again, also when its sender has stopped waiting. */
+PyObject *lend(struct inbox *inbox, PyObject *data, Py_ssize_t bytes)
+{
+	if (bytes < (Py_ssize_t)ND_APP_LEND_BYTES || !PyBytes_CheckExact(data) ||
+	    !inbox->verbs->lends(inbox->handle))
+		return NULL;
+	inbox->lent++;
+	return Py_NewRef(data);
+}
+
+void unlend(struct inbox *inbox, PyObject *lender)
+{
+	inbox->lent -= lender != NULL;
+	Py_XDECREF(lender);
+}
+
+static void take_back(struct inbox *self)
+{
+	PyObject *lender;
+
+	while (self->lent && (lender = self->verbs->take_back(self->handle)))
+		unlend(self, lender);
+}
+
+static PyObject *let_go(PyObject *object, PyObject *unused)
+{
+	(void)unused;
+	take_back((struct inbox *)object);
+	return Py_NewRef(Py_None);
+}
+
+/* ---- life ---- */
+
 static int inbox_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
 	struct inbox *self = (struct inbox *)object;
@@ -29,8 +64,8 @@ static int inbox_traverse(PyObject *object, visitproc visit, void *arg)
 {
 	struct inbox *self = (struct inbox *)object;
 
+	/* Not the handle, which refers to nobody: it is to outlive this, also among garbage. */
 	Py_VISIT(Py_TYPE(object));
-	Py_VISIT(self->app);
 	Py_VISIT(self->by_call);
 	Py_VISIT(self->by_port);
 	Py_VISIT(self->by_rpc);
@@ -52,6 +87,9 @@ static void inbox_dealloc(PyObject *object)
 	struct inbox *self = (struct inbox *)object;
 
 	PyObject_GC_UnTrack(object);
+	if (self->lent)
+		self->verbs->close(self->handle, self->batches); /* nobody did */
+	take_back(self);
 	inbox_clear(object);
 	Py_CLEAR(self->by_call);
 	Py_CLEAR(self->by_port);
@@ -153,6 +191,7 @@ static PyObject *hand_out(PyObject *object, PyObject *unused)
 	int code;
 
 	(void)unused;
+	take_back(self);
 	if (self->busy) {
 		PyErr_SetString(PyExc_RuntimeError,
 				"this thread is handing out the stack's events: a waiter, destructor or "
@@ -197,6 +236,8 @@ static PyMemberDef inbox_members[] = {
 static PyMethodDef inbox_methods[] = {
 	{ "hand_out", hand_out, METH_NOARGS,
 	  "hand_out($self, /)\n--\n\nGives each event of the batch to its target, once." },
+	{ "let_go", let_go, METH_NOARGS,
+	  "let_go($self, /)\n--\n\nForgets the messages that the core has read from where they lie." },
 	{ "next_key", next_key, METH_NOARGS,
 	  "next_key($self, /)\n--\n\nA key that events can carry, not used yet." },
 	{ NULL, NULL, 0, NULL },

@@ -44,6 +44,7 @@ struct inbox {
 	unsigned int batches;                 /* that are done with */
 	unsigned int message_bytes_max;
 	int at;                               /* the event that is handed out */
+	unsigned int lent;                    /* messages that the core reads from where they lie */
 	char began;                           /* ... and had begun when an interrupt came */
 	char owned;                           /* its message is its target's */
 	char busy;                            /* a thread hands out, which may run Python code */
@@ -126,6 +127,13 @@ int waitable_wake(struct waitable *waitable);
 int complete(PyObject *loop, PyObject *future);
 
 /* ---- messages ---- */
+
+/*
+ * Who lends the bytes to the core, or NULL: they are to be copied. A reference that the inbox has
+ * from then on, or the caller where they were not sent after all.
+ */
+PyObject *lend(struct inbox *inbox, PyObject *data, Py_ssize_t bytes);
+void unlend(struct inbox *inbox, PyObject *lender);
 
 /*
  * The bytes of a received message as a memoryview: a copy, or lent. What holds a loan until it has

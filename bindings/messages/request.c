@@ -250,16 +250,20 @@ static void request_dealloc(PyObject *object)
 /*
  * Sends the reply. It counts as sent while it is handed over, for other threads and for a destructor.
  */
-static int hand_over(struct request *self, const Py_buffer *view, bool later)
+static int hand_over(struct request *self, const Py_buffer *view, PyObject *data, bool later)
 {
 	struct inbox *inbox = self->service->inbox;
+	PyObject *lender = lend(inbox, data, view->len);
 	int code;
 
 	self->done = true;
 	Py_BEGIN_ALLOW_THREADS
-	code = inbox->verbs->reply(inbox->handle, self->id, view->buf, (uint32_t)view->len, later);
+	code = inbox->verbs->reply(inbox->handle, self->id, view->buf, (uint32_t)view->len, later,
+				   lender);
 	Py_END_ALLOW_THREADS
 	self->done = code >= 0;
+	if (code < 0)
+		unlend(inbox, lender);
 	return code;
 }
 
@@ -281,7 +285,7 @@ static PyObject *answer(PyObject *object, PyObject *const *args, Py_ssize_t coun
 	if (self->done || self->failed || self->service->closed || inbox->ended)
 		code = -EBADF;
 	else if (view.len <= (Py_ssize_t)inbox->message_bytes_max)
-		code = hand_over(self, &view, later);
+		code = hand_over(self, &view, args[0], later);
 	PyBuffer_Release(&view);
 	if (code >= 0 && forget(inbox->by_rpc, self->number) < 0)
 		return NULL;

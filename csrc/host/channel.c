@@ -16,6 +16,7 @@
 
 #define PAGE_BYTES 4096u
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define ELSEWHERE (UINTPTR_MAX / 2 + 1) /* beside an address, for one that is no offset */
 
 /* Where things lie in the memory. */
 struct plan {
@@ -151,6 +152,15 @@ static uintptr_t offset_from(const void *crossed)
 	return (uintptr_t)crossed - 1;
 }
 
+static bool is_in_send_region(const struct nd_channel *channel, const uint8_t *payload,
+			      uint32_t bytes)
+{
+	uint32_t region = channel->layout.send_bytes;
+
+	return payload >= channel->send && bytes <= region &&
+	       (size_t)(payload - channel->send) <= region - bytes;
+}
+
 static void ring_bell(int fd)
 {
 	uint64_t one = 1;
@@ -179,17 +189,22 @@ int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
 	const uint8_t *payload = command->payload;
 	uint32_t bytes = nd_channel_payload_bytes(command);
 	uint32_t room = nd_ring_room(&channel->submissions, 1);
+	bool inside;
 
 	if (room == ND_RING_CORRUPT)
 		return -EPIPE;
 	if (!room)
 		return -EAGAIN;
-	if (bytes && (payload < channel->send || bytes > channel->layout.send_bytes ||
-		      (size_t)(payload - channel->send) > channel->layout.send_bytes - bytes))
+	inside = is_in_send_region(channel, payload, bytes);
+	if (bytes && !inside && (!channel->anywhere || !payload))
 		return -EINVAL;
 	slot = &channel->commands[nd_ring_slot(&channel->submissions, 0)];
 	slot->command = *command;
-	slot->command.payload = bytes ? offset_of(payload, channel->send) : NULL;
+	if (!bytes)
+		slot->command.payload = NULL;
+	else
+		slot->command.payload = inside ? offset_of(payload, channel->send)
+					       : (void *)((uintptr_t)payload | ELSEWHERE);
 	slot->protocol = protocol;
 	nd_ring_publish(&channel->submissions, 1);
 	return 0;
@@ -241,11 +256,29 @@ bool nd_channel_arm_app(struct nd_channel *channel)
 
 /* ---- core ---- */
 
+/* Makes a pointer of what crossed. 1, or -EINVAL when that is not where a payload may be. */
+static int find_payload(const struct nd_channel *channel, struct nd_command *command)
+{
+	uint32_t bytes = nd_channel_payload_bytes(command), region = channel->layout.send_bytes;
+	uintptr_t crossed = (uintptr_t)command->payload, offset = offset_from(command->payload);
+
+	if (!bytes) {
+		command->payload = NULL;
+		return 1;
+	}
+	if (ND_UNLIKELY(crossed & ELSEWHERE) && channel->anywhere) {
+		command->payload = (void *)(crossed & ~ELSEWHERE);
+		return 1;
+	}
+	if (bytes > region || offset > region - bytes)
+		return -EINVAL;
+	command->payload = channel->send + offset;
+	return 1;
+}
+
 int nd_channel_take(struct nd_channel *channel, struct nd_submission *out)
 {
-	struct nd_command *command = &out->command;
-	uint32_t filled, bytes;
-	uintptr_t offset;
+	uint32_t filled;
 
 	if (channel->armed)
 		nd_channel_hush_core(channel);
@@ -260,16 +293,7 @@ int nd_channel_take(struct nd_channel *channel, struct nd_submission *out)
 	memcpy(out, &channel->commands[nd_ring_slot(&channel->submissions, 0)], sizeof(*out));
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	nd_ring_retire(&channel->submissions, 1);
-	offset = offset_from(command->payload);
-	bytes = nd_channel_payload_bytes(command);
-	if (!bytes) {
-		command->payload = NULL;
-		return 1;
-	}
-	if (bytes > channel->layout.send_bytes || offset > channel->layout.send_bytes - bytes)
-		return -EINVAL;
-	command->payload = channel->send + offset;
-	return 1;
+	return find_payload(channel, &out->command);
 }
 
 bool nd_channel_post(struct nd_channel *channel, const struct nd_event *event)

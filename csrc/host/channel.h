@@ -23,7 +23,10 @@
 
 #define ND_CHANNEL_BLOCK_BYTES 64u /* smallest piece of either region */
 
-/* A command on its way; command.payload is an offset into the send region plus 1, or NULL. */
+/*
+ * A command on its way; command.payload is an offset into the send region plus 1, or NULL; where both
+ * ends are of one process (`anywhere`), also an address with the topmost bit set, which none has.
+ */
 struct nd_submission {
 	struct nd_command command;
 	uint8_t protocol;
@@ -66,6 +69,7 @@ struct nd_channel {
 	bool armed;             /* this end blocks, or did since it last looked */
 	bool corrupt;           /* the other end wrote nonsense */
 	bool keep;              /* the memory stays mapped when this end is let go */
+	bool anywhere;          /* payloads may lie anywhere: the other end is of this process */
 };
 
 /* Core: makes the memory and its end. 0 or -errno. */
@@ -80,7 +84,7 @@ void nd_channel_unmap(struct nd_channel *channel);
 
 /* ---- application ---- */
 
-/* Of a command, or several before nd_channel_wake_core(). 0, -EAGAIN (full), -EINVAL (payload is not in the send region), -EPIPE (corrupt). */
+/* Of a command, or several before nd_channel_wake_core(). 0, -EAGAIN (full), -EINVAL (payload is not in the send region, and has to be), -EPIPE (corrupt). */
 int nd_channel_submit(struct nd_channel *channel, uint8_t protocol,
 		      const struct nd_command *command);
 /* After a batch of those: wakes the core if it blocks. */

@@ -224,6 +224,12 @@ static inline bool nd_core_is_polled(const struct nd_core *core)
 	return core->config.profile == ND_STACK_POLLED;
 }
 
+/* True where it need not copy what an application of this process sends; see nd_stack_close(). */
+static inline bool nd_core_reads_anywhere(const struct nd_core *core)
+{
+	return !nd_core_is_polled(core) && !core->recorder;
+}
+
 /* NULL when the host does without this protocol. */
 static inline struct nd_core_engine *nd_core_engine_of(struct nd_core *core, uint8_t protocol)
 {

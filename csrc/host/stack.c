@@ -123,6 +123,7 @@ static struct nd_stack *make_handle(struct nd_core *core, int connection, struct
 	for (uint32_t i = 0; i < ND_CHANNEL_FDS; i++)
 		stack->channel.fds[i] = -1;
 	code = receive_channel(stack);
+	stack->channel.anywhere = core && nd_core_reads_anywhere(core);
 	if (code == 0)
 		code = watch(stack);
 	if (code == 0)
@@ -146,6 +147,7 @@ static void attach(struct nd_core *core, void *argument)
 		return;
 	call->app = core->apps[index].serial;
 	core->apps[index].polls = nd_core_is_polled(core);
+	core->apps[index].channel.anywhere = nd_core_reads_anywhere(core);
 }
 
 struct nd_stack *nd_stack_share(struct nd_stack *stack, struct nd_error *error)
@@ -248,6 +250,11 @@ uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes)
 int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer)
 {
 	return nd_arena_put(&stack->channel.arena, buffer);
+}
+
+bool nd_stack_reads_anywhere(const struct nd_stack *stack)
+{
+	return stack->channel.anywhere;
 }
 
 static bool is_gone(const struct nd_stack *stack)

@@ -23,8 +23,9 @@
  *   blocks is woken at once for OPENED of a REQUEST, but for what comes of it, or after a millisecond.
  * - A command that names ND_STACK_ID_LAST means the connection or RPC of the last CONNECT or
  *   REQUEST on this handle, so that connecting and sending need no round trip to the core.
- * - A payload to send lies in memory of nd_stack_buffer(). It is the stack's from submit until the
- *   message's last event (SENT, RESPONSE, FAILED, CLOSED), then it may be used again or freed.
+ * - A payload to send lies in memory of nd_stack_buffer(), or anywhere if nd_stack_reads_anywhere().
+ *   It is the stack's from submit until the message's last event (SENT, RESPONSE, FAILED, CLOSED) or
+ *   until nd_stack_close() returns, then it may be used again or freed.
  * - The payload of a received message lies in the stack's memory until ND_COMMAND_RELEASE, and
  *   counts against the application's credit until then.
  *
@@ -212,6 +213,12 @@ uint8_t *nd_stack_buffer(struct nd_stack *stack, uint32_t bytes);
 
 /* -EINVAL when it is not a buffer in use. */
 int nd_stack_buffer_free(struct nd_stack *stack, const uint8_t *buffer);
+
+/*
+ * True where payloads need not lie in such memory: the core is of this process, has a thread of its
+ * own, which closing the handle waits for, and keeps no record.
+ */
+bool nd_stack_reads_anywhere(const struct nd_stack *stack);
 
 /*
  * Hands a command to the core and wakes it, or runs the core's round. protocol is enum nd_protocol; PEER has none.

@@ -106,6 +106,29 @@ TEST(nd_channel_submit__payload_outside)
 	close_both();
 }
 
+/* Within a process; an end that was not told believes no address. */
+TEST(nd_channel_submit__payload_anywhere)
+{
+	static const uint8_t message[5000];
+	struct nd_command command = {
+		.kind = ND_COMMAND_SEND, .bytes = sizeof(message), .payload = message };
+
+	open_both();
+	app.anywhere = true;
+	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
+	CHECK_EQ(nd_channel_take(&core, &got), -EINVAL);
+	core.anywhere = true;
+	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
+	CHECK_EQ(nd_channel_take(&core, &got), 1);
+	CHECK(got.command.payload == message);
+	command.payload = app.send + 8; /* which the core has mapped elsewhere */
+	command.bytes = 100;
+	CHECK_EQ(nd_channel_submit(&app, 1, &command), 0);
+	CHECK_EQ(nd_channel_take(&core, &got), 1);
+	CHECK(got.command.payload == core.send + 8);
+	close_both();
+}
+
 /* What its bytes say is no length of anything. */
 TEST(nd_channel_submit__window)
 {

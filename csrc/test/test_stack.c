@@ -51,12 +51,11 @@ static void check_echo(struct pair *pair)
 TEST(nd_stack_submit__says_what_was_refused)
 {
 	struct pair pair = open_pair("refused", false);
-	uint8_t *buffer = nd_stack_buffer(pair.client, 64), outside[64];
+	uint8_t *buffer = nd_stack_buffer(pair.client, 64);
 	struct nd_command request = {
 		.kind = ND_COMMAND_REQUEST,
 		.peer = pair.peer,
 		.port = SERVICE,
-		.payload = outside,
 		.bytes = 64,
 		.cookie = 1,
 	};
