@@ -35,6 +35,7 @@
 
 #define ND_CORE_ENGINES_MAX 2
 #define ND_CORE_BATCH 64u /* frames, commands, events taken at once */
+#define ND_CORE_TELL_AFTER ND_MSEC /* word that is no hurry */
 #define ND_CORE_ASKED_MAX 256u   /* peers whose way is asked for at once */
 #define ND_CORE_WAITING_MAX 256u /* commands that wait for a way at once */
 

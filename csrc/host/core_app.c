@@ -90,7 +90,15 @@ void nd_core_post(struct nd_core *core, uint32_t index, const struct nd_event *e
 		backlog_push(core, app, event);
 }
 
-static bool deliver_from(struct nd_core *core, const struct nd_core_engine *engine)
+/* A server that hears that its reply arrived has nothing to answer to that. */
+static nd_ns tell_at(const struct nd_event *event, nd_ns now)
+{
+	return event->protocol == ND_PROTO_HOMA && event->kind == ND_EVENT_SENT
+		       ? now + ND_CORE_TELL_AFTER
+		       : 0;
+}
+
+static bool deliver_from(struct nd_core *core, const struct nd_core_engine *engine, nd_ns now)
 {
 	struct nd_event events[ND_CORE_BATCH];
 	uint32_t count, total = 0;
@@ -99,7 +107,7 @@ static bool deliver_from(struct nd_core *core, const struct nd_core_engine *engi
 		count = engine->ops->events(engine->endpoint, events, ND_CORE_BATCH);
 		for (uint32_t i = 0; i < count; i++) {
 			events[i].protocol = engine->ops->protocol;
-			nd_core_post(core, events[i].app, &events[i], 0);
+			nd_core_post(core, events[i].app, &events[i], tell_at(&events[i], now));
 		}
 		total += count;
 	} while (count == ND_CORE_BATCH);
@@ -121,7 +129,7 @@ bool nd_core_deliver_events(struct nd_core *core, nd_ns now)
 
 	core->news.events = 0;
 	for (uint32_t i = 0; i < core->engine_count; i++) {
-		if (!(told & core->engines[i].bit) || !deliver_from(core, &core->engines[i]))
+		if (!(told & core->engines[i].bit) || !deliver_from(core, &core->engines[i], now))
 			continue;
 		busy = true;
 		core->news.packets |= core->engines[i].bit; /* it has room again */

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define ID_TOLD_AFTER ND_MSEC
-
 /* Commands whose outcome an application waits for. */
 static bool is_answered(uint8_t kind)
 {
@@ -181,7 +179,7 @@ static void answer(struct nd_core *core, uint32_t app, const struct nd_submissio
 	event.id = taken->id;
 	event.message = taken->message;
 	/* An RPC's id is for later use: who waits for the response is not woken twice if that comes soon. */
-	nd_core_post(core, app, &event, taken->kind == ND_COMMAND_REQUEST ? now + ID_TOLD_AFTER : 0);
+	nd_core_post(core, app, &event, taken->kind == ND_COMMAND_REQUEST ? now + ND_CORE_TELL_AFTER : 0);
 }
 
 static void command_peer(struct nd_core *core, uint32_t app,

@@ -20,7 +20,8 @@
  *   command's cookie and the id it got, or by ND_EVENT_FAILED. SEND and REPLY have no such
  *   answer: what becomes of the message is ND_EVENT_SENT or ND_EVENT_FAILED. A CANCEL, CLOSE, RESET,
  *   UNLISTEN or RELEASE of something that has just ended is nothing to report. Nobody who
- *   blocks is woken at once for OPENED of a REQUEST, but for what comes of it, or after a millisecond.
+ *   blocks is woken at once for OPENED of a REQUEST or SENT of a REPLY, but for what comes next, or
+ *   after a millisecond.
  * - A command that names ND_STACK_ID_LAST means the connection or RPC of the last CONNECT or
  *   REQUEST on this handle, so that connecting and sending need no round trip to the core.
  * - A payload to send lies in memory of nd_stack_buffer(), or anywhere if nd_stack_reads_anywhere().

@@ -364,6 +364,23 @@ TEST(nd_stack_arm__does_not_wake_for_an_id_that_was_taken)
 	close_pair(&pair);
 }
 
+/* A server is told that its reply arrived, though nothing else comes to it. */
+TEST(nd_stack_arm__wakes_for_a_reply_that_arrived)
+{
+	struct pair pair = open_pair("loan-sent", false);
+	struct pollfd bell = { .fd = nd_stack_descriptor(pair.server), .events = POLLIN };
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	ask_filled(&pair, 100);
+	echo(pair.server, expect(pair.server, ND_EVENT_REQUEST));
+	while (next_event(pair.client).kind != ND_EVENT_RESPONSE)
+		;
+	if (nd_stack_arm(pair.server)) /* not where this thread came to it late */
+		CHECK_EQ(poll(&bell, 1, PATIENCE / ND_MSEC), 1);
+	look_for(pair.server, ND_EVENT_SENT);
+	close_pair(&pair);
+}
+
 TEST(nd_stack_close__of_a_core_that_was_left)
 {
 	for (uint32_t i = 0; i < 5; i++) {
