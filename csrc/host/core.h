@@ -150,7 +150,6 @@ struct nd_core_request {
 /* What an application finds while it runs the rounds. */
 struct nd_core_loan {
 	uint64_t frames; /* received by the ports before that */
-	uint32_t frames_max; /* that it may receive */
 	bool news;       /* there have been events that are worth waking an application for at once */
 	bool owner;      /* the core's own thread has to go on */
 };

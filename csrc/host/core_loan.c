@@ -6,9 +6,10 @@
  *    has to be woken for the command, and the application for the answer. So it runs the rounds
  *    itself where it would block anyway, and only the packet wakes it: what a socket costs. The
  *    turn (turn.h) says who may.
- * 2. It pays for whoever waits for one thing. Where much arrives the core's thread is better beside
- *    the application than in its place, so it is recalled after some frames, or when the
- *    application leaves with several events; it lends again when it has nothing to do.
+ * 2. It pays for whoever waits for one thing, however long that is: a long message is received where
+ *    it is waited for. Where more arrives the core's thread is better beside the application than in
+ *    its place, so it is recalled when the application leaves with several events, or after many
+ *    frames that others are waiting behind; it lends again when it has nothing to do.
  * 3. A lender serves one application: another one's events would have to wait until the borrower,
  *    which knows nothing of it, comes back.
  * 4. Between two waits nobody is there to be woken for a command, so whoever submits it runs the
@@ -30,11 +31,10 @@
 
 #include <errno.h>
 
-#define LOAN_FRAMES_MAX 32u /* received in one loan */
+#define LOAN_FRAMES_MAX 32u /* received in one loan, where others wait */
 #define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
 #define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
 #define LOOP_ROUNDS_MAX 8u /* of one turn of an event loop, whose other tasks wait meanwhile */
-#define LOOP_FRAMES_MAX (LOOP_ROUNDS_MAX * ND_CORE_BATCH) /* no limit but that of rounds */
 #define LINGER_COMMANDS_MAX 2u
 #define DUE_SOON (200 * ND_USEC) /* that the core's own thread is to see to */
 
@@ -48,23 +48,25 @@ static uint64_t frames_received(const struct nd_core *core)
 	return frames;
 }
 
-static bool borrow(struct nd_core *core, uint32_t frames_max)
+static bool borrow(struct nd_core *core)
 {
 	if (!nd_turn_borrow(&core->turn))
 		return false;
 	core->counters.loans++;
-	core->loan = (struct nd_core_loan){
-		.frames = frames_received(core),
-		.frames_max = frames_max,
-	};
+	core->loan = (struct nd_core_loan){ .frames = frames_received(core) };
 	nd_core_disown_ports(core);
 	return true;
 }
 
 static bool needs_owner(const struct nd_core *core)
 {
-	return core->loan.owner || !core->sole_app ||
-	       frames_received(core) - core->loan.frames > core->loan.frames_max;
+	return core->loan.owner || !core->sole_app;
+}
+
+static bool much_arrives(struct nd_core *core)
+{
+	return frames_received(core) - core->loan.frames > LOAN_FRAMES_MAX &&
+	       !nd_core_arm_ports(core);
 }
 
 /* What the core's own thread is to do at once, now that nobody else does. */
@@ -118,10 +120,11 @@ int nd_core_run_until(struct nd_core *core, uint64_t app, struct nd_ring *comple
 	int code;
 
 	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app ||
-	    !borrow(core, LOAN_FRAMES_MAX))
+	    !borrow(core))
 		return -EAGAIN;
 	code = run_rounds(core, app, completions, until);
-	core->loan.owner |= nd_ring_filled(completions, LOAN_EVENTS_MAX) == LOAN_EVENTS_MAX;
+	core->loan.owner |= nd_ring_filled(completions, LOAN_EVENTS_MAX) == LOAN_EVENTS_MAX ||
+			    much_arrives(core);
 	give_back(core);
 	return code;
 }
@@ -158,7 +161,7 @@ static bool pushes(const struct nd_core *core)
 
 bool nd_core_push(struct nd_core *core)
 {
-	if (ND_LIKELY(!pushes(core)) || !borrow(core, LOOP_FRAMES_MAX))
+	if (ND_LIKELY(!pushes(core)) || !borrow(core))
 		return false;
 	run_few_rounds(core);
 	give_back(core);
@@ -200,7 +203,7 @@ bool nd_core_serve(struct nd_core *core, uint64_t app, bool woken)
 	bool finished;
 
 	if (__atomic_load_n(&core->sole_app, __ATOMIC_RELAXED) != app ||
-	    !borrow(core, LOOP_FRAMES_MAX))
+	    !borrow(core))
 		return false;
 	nd_turn_set_watched(&core->turn, true);
 	core->woken = woken;
