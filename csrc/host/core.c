@@ -29,6 +29,7 @@
  * both ends slept for each of its batches.
  */
 #define SPIN_MOST (150 * ND_USEC)
+#define LINGER_MOST (100 * ND_USEC) /* in a loop, whose other tasks wait: two wake-ups alone */
 #define LINGER_TRY_EVERY 16u /* waits of an event loop: it pays when the other end is awake, too */
 
 ND_COUNTERS_TABLE(nd_core_counters, "core", ND_CORE_COUNTERS);
@@ -209,12 +210,12 @@ int nd_core_cpus(void)
 
 static int check_spinning(struct nd_core *core, struct nd_error *error)
 {
+	nd_ns given = core->config.spin_ns;
 	int cpus = nd_core_cpus();
 
 	core->may_spin = cpus > 1;
-	core->spin = nd_spin_make(core->config.spin_ns ? core->config.spin_ns : SPIN_MOST,
-				  ND_SPIN_TRY_EVERY);
-	core->linger = nd_spin_make(core->spin.most, LINGER_TRY_EVERY);
+	core->spin = nd_spin_make(given ? given : SPIN_MOST, ND_SPIN_TRY_EVERY);
+	core->linger = nd_spin_make(given ? given : LINGER_MOST, LINGER_TRY_EVERY);
 	if (core->config.profile == ND_STACK_SPIN && cpus < 2)
 		return nd_error_set(error, -EINVAL,
 				    "stack: profile spin takes a CPU for itself and there is only "

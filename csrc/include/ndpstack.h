@@ -246,8 +246,8 @@ bool nd_stack_arm(struct nd_stack *stack);
 /*
  * For an event loop on the descriptor: runs the rounds that there are for the core of this process
  * while its own thread sleeps, commands that were submitted later included, so that their events
- * can be taken. After a single message it also waits for events awake, for spin_ns at most and
- * less where that does not pay. woken: because the descriptor is readable.
+ * can be taken. After a single message it also waits for events awake, for spin_ns at most (by
+ * default 100 us) and less where that does not pay. woken: because the descriptor is readable.
  * True when the loop may do so whenever there is something: nd_stack_watch() makes the descriptor
  * readable for what that thread waits for, too, and the loop goes first. It takes over from a loop
  * that does not come for a millisecond. False when it runs, or has to (as for nd_stack_wait()):
