@@ -201,15 +201,20 @@ struct nd_stack *nd_stack_attach(const char *service, struct nd_error *error)
 	return connection < 0 ? NULL : make_handle(NULL, connection, error);
 }
 
-static void detach_closed(struct nd_core *core, void *unused)
+/* By its number: where a child of a fork holds the connection too, that does not hang up. */
+static void detach(struct nd_core *core, void *argument)
 {
-	(void)unused;
-	nd_core_check_apps(core, nd_core_now());
+	const uint64_t *app = argument;
+
+	for (uint32_t i = 0; i < core->apps_limit; i++)
+		if (core->apps[i].used && core->apps[i].serial == *app)
+			nd_core_detach(core, i, nd_core_now());
 }
 
 void nd_stack_close(struct nd_stack *stack)
 {
 	struct nd_core *core = stack->core;
+	uint64_t app = stack->app;
 
 	nd_stack_watch(stack, false);
 	free_handle(stack);
@@ -220,7 +225,7 @@ void nd_stack_close(struct nd_stack *stack)
 	 * the core is gone. A polled core in another thread finds out by itself.
 	 */
 	if (__atomic_load_n(&core->handles, __ATOMIC_ACQUIRE) > 1)
-		nd_core_call(core, detach_closed, NULL);
+		nd_core_call(core, detach, &app);
 	if (__atomic_sub_fetch(&core->handles, 1, __ATOMIC_ACQ_REL) == 0)
 		nd_core_close(core);
 }

@@ -3,6 +3,9 @@
 #include "test/memory_pair.h"
 #include "test/recording.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 TEST(nd_stack_submit__reads_anywhere_in_its_process)
 {
 	static uint8_t message[100000];
@@ -24,6 +27,28 @@ TEST(nd_stack_submit__reads_anywhere_in_its_process)
 	nd_stack_close(pair.client); /* with the request under way: it is not looked at any more */
 	memset(message, 0, sizeof(message));
 	nd_stack_close(pair.server);
+}
+
+/* A child of a fork holds all that the handle had open: the core is not to find its end by that. */
+TEST(nd_stack_close__ends_a_handle_that_a_child_holds_too)
+{
+	struct pair pair = open_pair("anywhere-fork", false);
+	struct nd_stack *shared = nd_stack_share(pair.client, &error);
+	uint64_t ended;
+	pid_t child;
+
+	CHECK(shared);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	CHECK(child > 0);
+	nd_stack_close(shared);
+	ended = counter(pair.client, ND_STACK_GROUP_CORE, "apps_ended");
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	CHECK_EQ(ended, 1);
+	close_pair(&pair);
 }
 
 /* Not where nobody waits for whoever reads it, nor where a replay would have to. */
