@@ -121,7 +121,10 @@ void nd_app_push(struct nd_app *app);
 /* True where the core reads messages from where they lie. */
 bool nd_app_lends(const struct nd_app *app);
 
-/* The lender of a message that is not looked at any more, once for each that was sent; or NULL. */
+/*
+ * The lender of a message that is not looked at any more, once for each that was sent; or NULL. While
+ * there is one, nd_app_request() and nd_app_take() leave what came to a batch, whose owner then asks.
+ */
 void *nd_app_take_back(struct nd_app *app);
 
 /* Ends a Homa request that was sent with this key and got this buffer. 0 or as above. */

@@ -31,6 +31,8 @@ uint64_t nd_app_lend(struct nd_app *app, void *owner);
 void nd_app_unlend(struct nd_app *app, uint64_t slot);
 /* It is not looked at any more. */
 void nd_app_end_loan(struct nd_app *app, uint64_t slot);
+/* True while there are such that nobody took back. From any thread. */
+bool nd_app_owes(const struct nd_app *app);
 /* The handle is closed: none is. */
 void nd_app_end_loans(struct nd_app *app);
 

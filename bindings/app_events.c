@@ -217,7 +217,7 @@ int nd_app_request(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t
 	if (!nd_app_confirm(app, out, batches))
 		return -EINPROGRESS;
 	reply->count = nd_app_events(app, out, limit, slice_of(nd_app_deadline(until)));
-	if (!is_only_reply(out, reply->count, reply->key)) {
+	if (nd_app_owes(app) || !is_only_reply(out, reply->count, reply->key)) {
 		nd_app_end_batch(app, out, reply->count);
 		return -EINPROGRESS;
 	}
@@ -265,7 +265,7 @@ int nd_app_take(struct nd_app *app, uint8_t protocol, uint64_t subject, double u
 		return -EAGAIN;
 	count = take_events(app, out, limit, timeout, connection);
 	message->count = count = nd_app_end_batch(app, out, count);
-	event = only_wanted(out, count, protocol, subject);
+	event = nd_app_owes(app) ? NULL : only_wanted(out, count, protocol, subject);
 	if (!event)
 		return -EAGAIN;
 	set_took(app, protocol == ND_PROTO_NDP);

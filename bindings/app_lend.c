@@ -56,14 +56,25 @@ void nd_app_unlend(struct nd_app *app, uint64_t slot)
 	app->loans_free = index;
 }
 
+static void set_returned(struct nd_app *app, uint32_t first)
+{
+	__atomic_store_n(&app->loans_returned, first, __ATOMIC_RELAXED);
+}
+
+bool nd_app_owes(const struct nd_app *app)
+{
+	return __atomic_load_n(&app->loans_returned, __ATOMIC_RELAXED) != NO_LOAN;
+}
+
 void nd_app_end_loan(struct nd_app *app, uint64_t slot)
 {
 	uint32_t index = (uint32_t)(slot - app->loans_base);
 
-	nd_assert(index < app->loans_room && app->loans[index].owner);
+	nd_assert(index < app->loans_room && app->loans[index].owner &&
+		  !app->loans[index].returned);
 	app->loans[index].next = app->loans_returned;
 	app->loans[index].returned = true;
-	app->loans_returned = index;
+	set_returned(app, index);
 }
 
 /* After the end there are none but those that have returned. */
@@ -95,7 +106,7 @@ void *nd_app_take_back(struct nd_app *app)
 	index = app->loans_returned;
 	if (index != NO_LOAN) {
 		owner = app->loans[index].owner;
-		app->loans_returned = app->loans[index].next;
+		set_returned(app, app->loans[index].next);
 		nd_app_unlend(app, app->loans_base + index);
 		free_if_unused(app);
 	}

@@ -14,6 +14,7 @@ import pytest
 import ndpstack
 from ndpstack import aio, errors
 from ndpstack._homa import LEND_BYTES
+from tests.support.served import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +77,31 @@ def test_a_reply_is_held_until_it_has_arrived(pair: Pair) -> None:
         assert watched.holders == 1
         assert bytes(call.result()) == watched.message
         watched.await_let_go(lambda: look_for_requests(server))
+
+
+@pytest.mark.parametrize("what", ["served", "asked"])
+def test_a_reply_is_let_go_while_all_else_is_short(pair: Pair, what: str) -> None:
+    """What crosses in one step may bring the word that it arrived, too."""
+    with (
+        served(pair[1]),
+        ndpstack.HomaSocket(pair[0]) as server,
+        ndpstack.HomaSocket(pair[1]) as client,
+    ):
+        server.bind(PORT)
+
+        def serve(reply: bytes | bytearray) -> None:
+            call = client.start((pair[0].address, PORT), b"give")
+            server.recv().reply(reply)
+            assert bytes(call.result()) == reply
+
+        watched = new_message()
+        serve(watched.message)
+        for _ in range(20):
+            if what == "served":
+                serve(b"short")
+            else:
+                server.request((pair[1].address, PORT), b"short")
+        assert watched.holders == 0
 
 
 def test_what_may_change_is_copied(pair: Pair) -> None:
