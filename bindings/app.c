@@ -27,6 +27,7 @@ static int begin(struct nd_app *app, struct nd_stack *stack, struct nd_error *er
 	}
 	app->stack = stack;
 	app->loans_base = app->memory.bytes / SLOT_BYTES + 1;
+	app->lends = nd_stack_reads_anywhere(stack);
 	pthread_mutex_init(&app->mutex, NULL);
 	return 0;
 }

@@ -4,7 +4,7 @@
  *
  * It copies what is sent into the stack's memory and frees it when the event comes that ends the
  * message, so that Python never holds a buffer that it could forget; only what cannot change is also
- * sent from where it lies (nd_app_lends()). And it keeps the memory of
+ * sent from where it lies. And it keeps the memory of
  * received messages mapped until the last of them is given back, also after the handle is closed.
  *
  * DESIGN NOTES
@@ -70,6 +70,7 @@ struct nd_app {
 	uint32_t copied;               /* messages in it that are given back once it is confirmed */
 	struct nd_app_waiting *waiting; /* in order; the first waiting_done have gone */
 	uint32_t waiting_count, waiting_done, waiting_room;
+	bool lends;                    /* the core reads messages from where they lie */
 	struct nd_app_loan *loans;     /* by number, from loans_base on; the first is none */
 	uint64_t loans_base;
 	uint32_t loans_room, loans_free, loans_returned; /* entries; first of each list */
@@ -108,7 +109,7 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
  * The same for what leaves most often: a Homa request that its peer is to answer until then, in
  * seconds on the monotonic clock or infinity; the reply to one; a message of an NDP connection.
  * later: with others, by the next nd_app_poll() or nd_app_push(). lender: NULL, or data is not copied
- * where that worked, and stays until nd_app_take_back() names its lender; only if nd_app_lends().
+ * where that worked, and stays until nd_app_take_back() names its lender; only if the handle lends.
  */
 int nd_app_ask(struct nd_app *app, uint8_t priority, uint32_t peer, uint16_t port, uint64_t key,
 		 double until, const char *data, uint32_t bytes, bool later, void *lender);
@@ -117,9 +118,6 @@ int nd_app_reply(struct nd_app *app, uint64_t id, const char *data, uint32_t byt
 int nd_app_send_message(struct nd_app *app, uint64_t connection, nd_ns deadline, const char *data,
 			uint32_t bytes, bool later);
 void nd_app_push(struct nd_app *app);
-
-/* True where the core reads messages from where they lie. */
-bool nd_app_lends(const struct nd_app *app);
 
 /*
  * The lender of a message that is not looked at any more, once for each that was sent; or NULL. While
@@ -243,7 +241,6 @@ struct nd_app_verbs {
 		    uint64_t message, uint64_t key, nd_ns deadline);
 	void (*release)(struct nd_app *app, uint8_t protocol, uint64_t id, uint64_t message);
 	void (*drop)(struct nd_app *app, struct nd_event *event);
-	bool (*lends)(const struct nd_app *app);
 	void *(*take_back)(struct nd_app *app);
 	void (*close)(struct nd_app *app, uint32_t batches);
 };

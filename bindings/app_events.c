@@ -287,7 +287,6 @@ const struct nd_app_verbs *nd_app_verbs(void)
 		.tell = nd_app_tell,
 		.release = nd_app_release,
 		.drop = nd_app_drop,
-		.lends = nd_app_lends,
 		.take_back = nd_app_take_back,
 		.close = nd_app_close,
 	};

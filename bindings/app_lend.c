@@ -12,11 +12,6 @@
 #define LOANS_FIRST 8u
 #define NO_LOAN 0u /* the first entry stands for none */
 
-bool nd_app_lends(const struct nd_app *app)
-{
-	return app->stack && nd_stack_reads_anywhere(app->stack);
-}
-
 /* Room for one more: a free entry, or NO_LOAN. */
 static uint32_t take_entry(struct nd_app *app)
 {

@@ -12,7 +12,7 @@ static PyObject *give_name;
 PyObject *lend(struct inbox *inbox, PyObject *data, Py_ssize_t bytes)
 {
 	if (bytes < (Py_ssize_t)ND_APP_LEND_BYTES || !PyBytes_CheckExact(data) ||
-	    !inbox->verbs->lends(inbox->handle))
+	    !inbox->handle->lends)
 		return NULL;
 	inbox->lent++;
 	return Py_NewRef(data);

@@ -31,7 +31,8 @@
 
 #include <errno.h>
 
-#define LOAN_FRAMES_MAX 32u /* received in one loan, where others wait */
+#define LOAN_FRAMES_MAX 4096u /* received in one loan: then the wait sees signals again */
+#define LOAN_FRAMES_MANY 32u  /* where others wait behind them */
 #define LOAN_EVENTS_MAX 8u  /* that the application leaves with */
 #define PUSH_ROUNDS_MAX 4u  /* until a sender leaves the rest; acknowledgements may come meanwhile */
 #define LOOP_ROUNDS_MAX 8u /* of one turn of an event loop, whose other tasks wait meanwhile */
@@ -60,12 +61,13 @@ static bool borrow(struct nd_core *core)
 
 static bool needs_owner(const struct nd_core *core)
 {
-	return core->loan.owner || !core->sole_app;
+	return core->loan.owner || !core->sole_app ||
+	       frames_received(core) - core->loan.frames > LOAN_FRAMES_MAX;
 }
 
 static bool much_arrives(struct nd_core *core)
 {
-	return frames_received(core) - core->loan.frames > LOAN_FRAMES_MAX &&
+	return frames_received(core) - core->loan.frames > LOAN_FRAMES_MANY &&
 	       !nd_core_arm_ports(core);
 }
 
