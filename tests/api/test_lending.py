@@ -10,11 +10,11 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
+from served import served
 
 import ndpstack
 from ndpstack import aio, errors
 from ndpstack._homa import LEND_BYTES
-from tests.support.served import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
