@@ -159,9 +159,9 @@ static void drop(struct nd_core *core, uint64_t *counter)
 
 /*
  * A frame of headers, its payload left where it lies; false when that is not possible. The payload is
- * the application's, in its send region. Until tell_link() flushes the port, in this same call of
- * nd_core_transmit(), nothing runs that could unmap the region, and no event leaves by which the
- * application would learn that the payload is its again. One that writes there all the same spoils
+ * the application's, in its send region or, in this process, anywhere. Until tell_link() flushes the
+ * port, in this same call of nd_core_transmit(), nothing runs that could detach it and so unmap the
+ * region, and no event leaves by which it would learn that the payload is its again. One that writes there all the same spoils
  * its own message: NDP's check of the payload then does not hold.
  */
 static bool encode_headers(const struct nd_frame_template *template, const struct nd_packet *packet,
