@@ -30,16 +30,18 @@ void nd_map_init(struct nd_map *map, void *memory, uint32_t limit, uint64_t salt
 uint32_t nd_map_remove(struct nd_map *map, uint64_t key);
 
 /*
- * Where the key belongs. Every bit of it has a part in one half of the product or the other; the
- * second factor brings them to the bits that count, whatever pattern the keys have.
+ * Where the key belongs. Four keys that follow each other belong side by side, in one line of the
+ * cache: ids are given in that order, and asked for in it. In where that is, every other bit has a
+ * part, in one half of the product or the other; the second factor brings them to the bits that
+ * count, whatever pattern the keys have.
  */
 static inline uint32_t nd_map_home(const struct nd_map *map, uint64_t key)
 {
-	unsigned __int128 product = (unsigned __int128)(key ^ map->salt) * map->factor;
-
+	unsigned __int128 product = (unsigned __int128)(key >> 2 ^ map->salt) * map->factor;
 	uint64_t folded = (uint64_t)(product >> 64) ^ (uint64_t)product;
+	uint64_t line = folded * map->factor >> 32;
 
-	return (uint32_t)(folded * map->factor >> 32) & map->mask;
+	return (uint32_t)(line << 2 | (key & 3)) & map->mask;
 }
 
 /* The key's slot, or the empty slot where it would go. */

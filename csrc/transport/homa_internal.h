@@ -50,12 +50,12 @@ static inline void nd_homa_list_remove(struct nd_homa *homa, struct nd_homa_list
 }
 
 /*
- * The key of a peer's RPC, whose id is unique with the address only. The factor is secret, so that
- * no peer can choose an id whose key meets that of another's RPC.
+ * The key of a peer's RPC, whose id is odd here, and unique with the address only. The factor is
+ * secret, so that no peer can choose an id whose key meets that of another's RPC.
  */
 static inline uint64_t nd_homa_key(const struct nd_homa *homa, uint32_t handle, uint64_t id)
 {
-	return id + handle * homa->key;
+	return (id >> 1) + handle * homa->key;
 }
 
 /* Where one of our own RPCs is found: we choose the ids, so that no two share a place. */
