@@ -5,8 +5,8 @@
  *	bench_fast_echo WHAT --count COUNT [BYTES CPUS [INTERFACE INTERFACE]]
  *
  * WHAT is homa-WAY (RPCs), ndp-WAY (messages both ways on one connection), or bare: frames of
- * BYTES that AF_XDP rings alone bounce, without any stack, which is what the others are compared
- * with. Without interfaces the hosts are linked by shared memory, otherwise by the two ends of a
+ * BYTES that go by AF_XDP rings alone, without any stack, each answered with what is in it, which is
+ * what the others are compared with. Without interfaces the hosts are linked by shared memory, otherwise by the two ends of a
  * veth pair and AF_XDP.
  *
  * WAY is turns (one thread polls both stacks: what both ends compute), polled (a thread for each
@@ -74,8 +74,15 @@ static struct nd_xdp_port *open_bare(uint32_t end)
 	return nd_xdp_port(port);
 }
 
-/* Sends the first slot of the memory; everything that was received is filled in again. */
-static void bounce(struct nd_xdp_port *port)
+#define STAMP_AT 16 /* in a bare frame, behind its header */
+
+/* The frame that is sent, again and again. */
+static uint8_t *bare_frame(const struct nd_xdp_port *port)
+{
+	return port->umem->base + port->slots_base;
+}
+
+static void send_frame(struct nd_xdp_port *port)
 {
 	struct nd_xdp_socket *socket = &port->sockets[0];
 	uint32_t slot = socket->transmit.mine & (socket->transmit.size - 1);
@@ -90,33 +97,50 @@ static void bounce(struct nd_xdp_port *port)
 		;
 }
 
-static void await_frame(struct nd_xdp_port *port)
+/* The next frame that comes. It stays where it is until give_back(). */
+static const uint8_t *await_frame(struct nd_xdp_port *port)
 {
-	struct nd_xdp_socket *socket = &port->sockets[0];
-	uint32_t got;
+	struct nd_xdp_ring *ring = &port->sockets[0].receive;
 
-	while (!(got = nd_xdp_ring_filled(&socket->receive)))
+	while (!nd_xdp_ring_filled(ring))
 		;
-	for (uint32_t i = 0; i < got; i++) {
-		uint32_t from = (socket->receive.mine + i) & (socket->receive.size - 1);
-		uint32_t to = socket->fill.mine++ & (socket->fill.size - 1);
-
-		socket->fill.addresses[to] = socket->receive.descriptors[from].addr;
-	}
-	nd_xdp_ring_produce(&socket->fill);
-	nd_xdp_ring_consume(&socket->receive, got);
+	return port->umem->base + ring->descriptors[ring->mine & (ring->size - 1)].addr;
 }
 
+static void give_back(struct nd_xdp_port *port)
+{
+	struct nd_xdp_socket *socket = &port->sockets[0];
+	uint32_t from = socket->receive.mine & (socket->receive.size - 1);
+	uint32_t to = socket->fill.mine++ & (socket->fill.size - 1);
+
+	socket->fill.addresses[to] = socket->receive.descriptors[from].addr;
+	nd_xdp_ring_produce(&socket->fill);
+	nd_xdp_ring_consume(&socket->receive, 1);
+}
+
+/* Answers each frame with what is in it. */
 static void *serve_bare(void *argument)
 {
 	struct nd_xdp_port *port = argument;
 
 	bench_bind(cpus[SERVER]);
 	for (uint32_t i = 0; i < WARM_UP + count; i++) {
-		await_frame(port);
-		bounce(port);
+		memcpy(bare_frame(port), await_frame(port), bytes);
+		send_frame(port);
+		give_back(port);
 	}
 	return NULL;
+}
+
+static void ask_bare(struct nd_xdp_port *port, uint32_t number)
+{
+	uint32_t stamp;
+
+	memcpy(bare_frame(port) + STAMP_AT, &number, sizeof(number));
+	send_frame(port);
+	memcpy(&stamp, await_frame(port) + STAMP_AT, sizeof(stamp));
+	bench_check(stamp == number, "the answer");
+	give_back(port);
 }
 
 static void run_bare(void)
@@ -124,16 +148,14 @@ static void run_bare(void)
 	struct nd_xdp_port *ports[2] = { open_bare(0), open_bare(1) };
 	pthread_t thread;
 
-	for (uint32_t i = 0; i < 2; i++) /* an own ethertype that the kernel has no use for */
-		memcpy(ports[i]->umem->base + ports[i]->slots_base,
-		       (uint8_t[14]){ 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5 }, 14);
+	/* An own ethertype that the kernel has no use for. */
+	memcpy(bare_frame(ports[1]), (uint8_t[14]){ 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5 }, 14);
 	pthread_create(&thread, NULL, serve_bare, ports[0]);
 	bench_bind(cpus[CLIENT]);
 	for (uint32_t i = 0; i < WARM_UP + count; i++) {
 		nd_ns start = bench_now();
 
-		bounce(ports[1]);
-		await_frame(ports[1]);
+		ask_bare(ports[1], i);
 		if (i >= WARM_UP)
 			round_trips[i - WARM_UP] = bench_now() - start;
 	}
