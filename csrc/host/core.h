@@ -104,7 +104,8 @@ struct nd_core_port {
 	struct nd_error why;          /* of the state */
 	uint8_t mac[6];               /* the port's own, or derived from our address */
 	bool derive;                  /* its link needs no neighbour discovery */
-	bool watched;                 /* by the core's epoll: from the first time it is armed */
+	bool watched;                 /* by the core's epoll */
+	uint64_t armed_at;            /* frames that had come when somebody was about to block */
 	struct nd_frame blanks[ND_CORE_BATCH]; /* reserved frames */
 	uint32_t blank_count, blank_used;
 	uint32_t pending;             /* frames that the link has not taken yet */
@@ -345,6 +346,8 @@ void nd_core_check_ports(struct nd_core *core, nd_ns now);
 void nd_core_close_ports(struct nd_core *core);
 /* True when what comes by the ports is going to wake whoever watches them. */
 bool nd_core_arm_ports(struct nd_core *core);
+/* Frames have come: watches the port no more when so many did that nobody will need to be woken. */
+void nd_core_forget_port(struct nd_core *core, struct nd_core_port *self);
 /* The next round may be run by another thread. */
 void nd_core_disown_ports(struct nd_core *core);
 

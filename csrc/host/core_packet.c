@@ -90,8 +90,11 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 			nd_recorder_frame(core->recorder, i, &frames[k], now);
 			nd_core_receive_frame(core, i, &frames[k], now);
 		}
-		if (count)
+		if (count) {
 			nd_port_release(port);
+			if (ND_UNLIKELY(core->ports[i].watched))
+				nd_core_forget_port(core, &core->ports[i]);
+		}
 		busy |= count > 0;
 		core->unread |= count == ND_CORE_BATCH;
 	}

@@ -5,7 +5,7 @@
  * 1. What nobody waits for is not watched. The kernel calls a watcher for each frame of an AF_XDP
  *    socket that comes, and again for each that has left, with locks held; a host that only polls
  *    would pay for it with every packet (docs/performance.md, note 22). So epoll learns of a port
- *    when the core is about to block for the first time.
+ *    when the core is about to block, and forgets it when much has come since.
  */
 #include "host/core.h"
 
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+
+#define AWAKE_FRAMES 64u /* that came while nobody was about to block; epoll_ctl() takes as long */
 
 /* What the kernel polls on behalf of the port. True once it is all watched. */
 static bool watch(struct nd_core *core, struct nd_core_port *self)
@@ -38,6 +40,12 @@ static void unwatch(struct nd_core *core, struct nd_core_port *self)
 	self->watched = false;
 }
 
+void nd_core_forget_port(struct nd_core *core, struct nd_core_port *self)
+{
+	if (self->port->counters.rx_frames - self->armed_at > AWAKE_FRAMES)
+		unwatch(core, self);
+}
+
 bool nd_core_arm_ports(struct nd_core *core)
 {
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
@@ -47,6 +55,7 @@ bool nd_core_arm_ports(struct nd_core *core)
 			continue;
 		if (ND_UNLIKELY(!self->watched) && !watch(core, self))
 			return false;
+		self->armed_at = self->port->counters.rx_frames;
 		if (!nd_port_arm(self->port))
 			return false;
 	}
@@ -71,6 +80,7 @@ static void use_port(struct nd_core *core, struct nd_core_port *self, struct nd_
 	uint8_t mac[6];
 
 	self->port = port;
+	self->armed_at = 0;
 	/* The core thread is going to use it, whoever opened it. */
 	nd_port_disown(port);
 	memcpy(mac, port->mac, sizeof(mac));

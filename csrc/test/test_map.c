@@ -71,6 +71,14 @@ TEST(nd_map_home__spreads_what_lies_evenly)
 	}
 }
 
+/* Ids are given one after the other, and asked for so. */
+TEST(nd_map_home__of_four_that_follow_each_other_in_one_line)
+{
+	nd_map_init(&map, memory, LIMIT, 7);
+	for (uint64_t key = 0; key < 1000; key++)
+		CHECK_EQ(nd_map_home(&map, key), (nd_map_home(&map, key & ~UINT64_C(3)) & ~3u) | (key & 3));
+}
+
 TEST(nd_map_remove__random_walk_agrees_with_an_array)
 {
 	struct nd_rng rng = nd_rng_make(3, 4);

@@ -261,6 +261,47 @@ TEST(nd_stack_wait__polls_and_blocks)
 	nd_stack_close(pair.client);
 }
 
+static void sleep_once(struct nd_stack *stack)
+{
+	uint64_t before = counter(stack, ND_STACK_GROUP_CORE, "sleeps");
+	nd_ns end = clock_now() + PATIENCE;
+
+	while (counter(stack, ND_STACK_GROUP_CORE, "sleeps") == before) {
+		CHECK(clock_now() < end);
+		CHECK_EQ(nd_stack_wait(stack, 20 * ND_MSEC), 0);
+	}
+}
+
+/* Nobody is to be called for frames that somebody looks for anyway. */
+TEST(nd_core_receive__forgets_to_watch_a_port_while_frames_keep_it_awake)
+{
+	struct pair pair = open_polled("awake", NULL);
+	const struct nd_core_port *port = &nd_stack_core(pair.client)->ports[0];
+	uint8_t *request = nd_stack_buffer(pair.client, 100);
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	for (uint32_t round = 0; round < 2; round++) {
+		sleep_once(pair.client);
+		CHECK(port->watched);
+		for (uint32_t i = 0; i < 100; i++) {
+			struct nd_event event;
+
+			ask(&pair, request, 100, i);
+			pump(&pair, pair.client, ND_EVENT_OPENED);
+			echo(pair.server, pump(&pair, pair.server, ND_EVENT_REQUEST));
+			event = pump(&pair, pair.client, ND_EVENT_RESPONSE);
+			submit(pair.client, ND_PROTO_HOMA,
+			       (struct nd_command){ .kind = ND_COMMAND_RELEASE,
+						    .id = event.id });
+			event = pump(&pair, pair.server, ND_EVENT_SENT);
+			nd_stack_buffer_free(pair.server, (void *)(uintptr_t)event.cookie);
+			CHECK(port->watched || i > 16); /* few frames each */
+		}
+		CHECK(!port->watched);
+	}
+	close_pair(&pair);
+}
+
 /* ---- timers after arrivals ---- */
 
 /*
