@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ndpstack.bench._blocking import OUR_PORT, open_stack
-from ndpstack.bench._turn import Sample, Turn
+from ndpstack.bench._turn import WARM_UP_SECONDS, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -53,7 +53,10 @@ async def ask_at_once(turn: Turn, ask: Callable[[], Awaitable[object]], mode: st
         await asyncio.gather(*(worker() for _ in range(turn.outstanding)))
         return now() - began
 
+    warm = now() + WARM_UP_SECONDS
     await all_of(turn.warm_up)
+    while now() < warm:
+        await all_of(turn.outstanding)
     seconds = await all_of(turn.count)
     return Sample(seconds, latencies, mode)
 

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WARM_UP_SHARE = 10
-"""A tenth as many requests go before those that count."""
+"""A tenth as many requests go before those that count, at least."""
+
+WARM_UP_SECONDS = 0.25
+"""They go for so long, at least: new processes often share one CPU for a tenth of a second, until
+the kernel's scheduler has spread them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,7 @@ class Turn:
 
     @property
     def warm_up(self) -> int:
-        """Requests before those that are timed."""
+        """Requests before those that are timed; more of them until WARM_UP_SECONDS are over."""
         return max(self.outstanding, self.count // WARM_UP_SHARE)
 
     @property
@@ -91,9 +95,11 @@ class Contestant(Protocol):
 
 def ask_in_turn(turn: Turn, ask: Callable[[], None], mode: str = "") -> Sample:
     """Times a blocking request again and again."""
-    for _ in range(turn.warm_up):
-        ask()
     now = time.perf_counter
+    end, asked = now() + WARM_UP_SECONDS, 0
+    while asked < turn.warm_up or now() < end:
+        ask()
+        asked += 1
     latencies = []
     began = before = now()
     for _ in range(turn.count):
