@@ -114,8 +114,9 @@ class StackConfig:
     """xdp: ask the driver for it."""
     link_rate_bps: int = 0
     """Rate of our link: what windows and the spacing of pulls are made for, and never exceeded. 0:
-    as the kernel says of the interface. Where it does not know (udp and memory have no interface),
-    10 Gb/s are assumed, and a Homa message alone may have more on its way than fits that."""
+    as the kernel says of the interface. Where it does not know (udp and memory have no interface,
+    and what it says of a veth is made up), 10 Gb/s are assumed, and a Homa message alone may have
+    more on its way than fits that."""
     switchd: str | None = None
     """Where a switchd serves hosts: a UNIX path, or ADDRESS:PORT. Code points and priorities, the
     link's rate unless it is given here, MTU and paths come from there, now and as they change."""

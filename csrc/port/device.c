@@ -58,13 +58,16 @@ static void read_queues(struct nd_device *device)
 		device->queues = nd_max_u32(1, channels.combined_count + channels.rx_count);
 }
 
-/* Devices without a link of their own have no rate, and some that have no carrier yet. */
+/*
+ * Devices without a link of their own have no rate, and some that have no carrier yet. The 10 Gb/s of a
+ * veth are a constant in its driver, whatever it can do and leads to.
+ */
 static void read_rate(struct nd_device *device)
 {
 	struct ethtool_cmd settings = { .cmd = ETHTOOL_GSET };
 	uint32_t mbps = (uint32_t)SPEED_UNKNOWN;
 
-	if (ethtool(device, &settings) == 0)
+	if (strcmp(device->driver, "veth") != 0 && ethtool(device, &settings) == 0)
 		mbps = (uint32_t)settings.speed_hi << 16 | settings.speed; /* the kernel's own overflows */
 	device->link_bps = mbps == (uint32_t)SPEED_UNKNOWN ? 0 : mbps * UINT64_C(1000000);
 }
