@@ -14,6 +14,9 @@
  */
 #define TAIL_BYTES_MIN 2048u
 
+#define COALESCE_PACKETS 16u /* expected behind those that are left, so that no sender waits */
+#define COALESCE_FOR (5 * ND_USEC)
+
 /* ---- receive ---- */
 
 /* The way that a packet came is the way back, unless the control plane has named one. */
@@ -74,6 +77,28 @@ void nd_core_receive_frame(struct nd_core *core, uint32_t port_index, const stru
 	nd_core_stir(core, engine);
 }
 
+/* Bytes on their way to us that nobody has to ask for. */
+static uint64_t expected(const struct nd_core *core)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < core->engine_count; i++)
+		if (core->engines[i].ops->expected)
+			bytes += core->engines[i].ops->expected(core->engines[i].endpoint);
+	return bytes;
+}
+
+/*
+ * True shortly after frames of a long message of which much more is on its way: the next are left to
+ * become a few. What is sent for a batch, a GRANT, takes longer than to receive a frame, and a ring that
+ * is looked at all the time is slow to write for who fills it. An event loop comes late enough by itself.
+ */
+static bool coalesces(const struct nd_core *core, const struct nd_core_port *self, nd_ns now)
+{
+	return now - self->received_at < COALESCE_FOR && !nd_turn_is_watched(&core->turn) &&
+	       expected(core) > (uint64_t)COALESCE_PACKETS * self->port->mtu;
+}
+
 bool nd_core_receive(struct nd_core *core, nd_ns now)
 {
 	struct nd_frame frames[ND_CORE_BATCH];
@@ -81,21 +106,25 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 
 	core->unread = false;
 	for (uint32_t i = 0; i < core->config.port_count; i++) {
-		struct nd_port *port = core->ports[i].port;
-		uint32_t count = port ? nd_port_receive(port, frames, ND_CORE_BATCH) : 0;
+		struct nd_core_port *self = &core->ports[i];
+		uint32_t count;
 
+		if (!self->port || coalesces(core, self, now))
+			continue;
+		count = nd_port_receive(self->port, frames, ND_CORE_BATCH);
 		for (uint32_t k = 0; k < count; k++) {
 			/* Another CPU may just have written the next one. */
 			__builtin_prefetch(frames[nd_min_u32(k + 1, count - 1)].data);
 			nd_recorder_frame(core->recorder, i, &frames[k], now);
 			nd_core_receive_frame(core, i, &frames[k], now);
 		}
-		if (count) {
-			nd_port_release(port);
-			if (ND_UNLIKELY(core->ports[i].watched))
-				nd_core_forget_port(core, &core->ports[i]);
-		}
-		busy |= count > 0;
+		if (!count)
+			continue;
+		nd_port_release(self->port);
+		self->received_at = now;
+		if (ND_UNLIKELY(self->watched))
+			nd_core_forget_port(core, self);
+		busy = true;
 		core->unread |= count == ND_CORE_BATCH;
 	}
 	return busy;

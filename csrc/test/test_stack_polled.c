@@ -302,6 +302,61 @@ TEST(nd_core_receive__forgets_to_watch_a_port_while_frames_keep_it_awake)
 	close_pair(&pair);
 }
 
+static uint64_t frames_of(const struct nd_core *core)
+{
+	return core->ports[0].port->counters.rx_frames;
+}
+
+/* A GRANT for each of a long message's frames would take longer than to receive them. */
+TEST(nd_core_receive__leaves_frames_of_a_long_message_to_become_a_few)
+{
+	const uint32_t bytes = 1000000;
+	struct pair pair = open_polled("coalesce", NULL);
+	struct nd_core *client = nd_stack_core(pair.client), *server = nd_stack_core(pair.server);
+	uint8_t *request = nd_stack_buffer(pair.client, bytes);
+	nd_ns now = clock_now();
+	uint64_t before;
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	ask(&pair, request, bytes, 1);
+	nd_core_round(client, now);
+	for (uint32_t i = 0; i < 3; i++) {
+		nd_core_round(server, now); /* reads, and grants in the next */
+		nd_core_round(server, now);
+		nd_core_round(client, now); /* reads that, and sends in the next */
+		nd_core_round(client, now);
+		before = frames_of(server);
+		nd_core_round(server, now + 4 * ND_USEC);
+		CHECK_EQ(frames_of(server), before);
+		now += 5 * ND_USEC;
+		nd_core_round(server, now);
+		CHECK(frames_of(server) > before);
+		nd_core_round(client, now);
+		now += 5 * ND_USEC;
+	}
+	close_pair(&pair);
+}
+
+/* What is short, or the last of a message, waits for nobody. */
+TEST(nd_core_receive__leaves_no_frame_behind_which_little_is_expected)
+{
+	struct pair pair = open_polled("no-coalesce", NULL);
+	struct nd_core *client = nd_stack_core(pair.client), *server = nd_stack_core(pair.server);
+	uint8_t *request = nd_stack_buffer(pair.client, 100);
+	nd_ns now = clock_now();
+
+	listen_on(pair.server, ND_PROTO_HOMA, SERVICE);
+	for (uint32_t i = 0; i < 10; i++) {
+		uint64_t before = frames_of(server);
+
+		ask(&pair, request, 100, i);
+		nd_core_round(client, now + i * 100);
+		nd_core_round(server, now + i * 100);
+		CHECK_EQ(frames_of(server), before + 1);
+	}
+	close_pair(&pair);
+}
+
 /* ---- timers after arrivals ---- */
 
 /*

@@ -168,6 +168,13 @@ void nd_homa_usage(const void *endpoint, struct nd_homa_usage *usage)
 	memcpy(usage->cutoffs, homa->cutoffs, sizeof(usage->cutoffs));
 }
 
+static uint64_t expected(const void *endpoint)
+{
+	const struct nd_homa *homa = endpoint;
+
+	return homa->incoming;
+}
+
 const struct nd_transport_ops nd_homa_ops = {
 	.name = "homa",
 	.protocol = ND_PROTO_HOMA,
@@ -182,6 +189,7 @@ const struct nd_transport_ops nd_homa_ops = {
 	.deadline = deadline,
 	.on_deadline = nd_homa_on_deadline,
 	.events = nd_homa_events,
+	.expected = expected,
 	.counters_table = &nd_homa_counters_table,
 	.counters = counters,
 	.show = nd_homa_show,

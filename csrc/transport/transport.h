@@ -198,6 +198,9 @@ struct nd_transport_ops {
 	 */
 	void (*foresee)(const void *endpoint, const struct nd_packet *packet, enum nd_foresee step);
 
+	/* Bytes that peers may send now and that have not come yet. NULL: it does not know. */
+	uint64_t (*expected)(const void *endpoint);
+
 	const struct nd_counters_table *counters_table;
 	const uint64_t *(*counters)(const void *endpoint);
 	/*
