@@ -88,7 +88,7 @@ struct nd_port_config {
 		bool force;              /* take everything even on the default route's device */
 		uint32_t queue_first;
 		uint32_t queue_count;    /* 0: all from queue_first on */
-		uint32_t memory_bytes;   /* of the UMEM, 0: 4 MiB, which any memlock limit allows */
+		uint32_t memory_bytes;   /* of the UMEM; 0: 2 or 4 MiB, which any memlock limit allows */
 		struct nd_port *share;   /* xdp port of the same owner thread whose UMEM to use */
 		const char *map_path;    /* pinned XSKMAP of a program attached by others */
 	} xdp;
