@@ -3,7 +3,23 @@
 #include "messages.h"
 
 static PyObject *done_name, *set_result_name, *is_closed_name, *threadsafe_name, *create_name;
-static PyObject *settle_function, *running_loop_function;
+static PyObject *is_running_name, *settle_function, *running_loop_function;
+
+/*
+ * Which loop runs in this thread is not asked for each future: asyncio asks the kernel each time whether
+ * the process has forked. Loops are compared here and never used.
+ */
+static _Thread_local struct {
+	bool open;       /* events are handed out, and no loop begins or ends meanwhile */
+	bool known;      /* ... and this one runs, or none */
+	PyObject *loop;
+} batch;
+
+/* Where a task was seen last that asked for a future. */
+static struct {
+	PyObject *loop;
+	unsigned long thread;
+} seen;
 
 /* True for an error that says no more than that a future has a result; it is forgotten. */
 static bool was_done(PyObject *future)
@@ -74,15 +90,41 @@ static PyObject *running_loop(void)
 	return PyObject_CallNoArgs(running_loop_function);
 }
 
-int complete(PyObject *loop, PyObject *future)
+/* 1 when the loop runs in this thread, 0 when another one does or none, -1 for an error. */
+static int runs_here(PyObject *loop)
 {
-	PyObject *running = running_loop(), *result;
+	PyObject *running;
 
+	if (batch.known)
+		return batch.loop == loop;
+	running = running_loop();
+	Py_XDECREF(running);
 	if (!running)
 		return -1;
-	Py_DECREF(running);
-	/* Not by the thread it ran in before: a loop may go on in another one. */
-	if (running == loop)
+	batch.known = batch.open;
+	batch.loop = running;
+	return running == loop;
+}
+
+void batch_begin(void)
+{
+	batch.open = true;
+}
+
+void batch_end(void)
+{
+	batch.open = batch.known = false;
+}
+
+int complete(PyObject *loop, PyObject *future)
+{
+	int here = runs_here(loop);
+	PyObject *result;
+
+	if (here < 0)
+		return -1;
+	/* Not by the thread it was seen in: a loop may go on in another one. */
+	if (here)
 		result = settle(NULL, future);
 	else
 		result = PyObject_CallMethodObjArgs(loop, threadsafe_name, settle_function, future,
@@ -103,19 +145,46 @@ static PyObject *complete_of(PyObject *module, PyObject *args)
 	return complete(loop, future) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+static void see(PyObject *loop)
+{
+	seen.loop = loop;
+	seen.thread = PyThread_get_thread_ident();
+}
+
+/*
+ * As runs_here(), by what was seen: a loop that runs does so where it ran, or a task in its new thread
+ * has asked since.
+ */
+static int runs_where_seen(PyObject *loop)
+{
+	PyObject *answer;
+	int running;
+
+	if (seen.loop != loop || seen.thread != PyThread_get_thread_ident())
+		return 0;
+	answer = PyObject_CallMethodObjArgs(loop, is_running_name, NULL);
+	if (!answer)
+		return -1;
+	running = PyObject_IsTrue(answer);
+	Py_DECREF(answer);
+	return running;
+}
+
 static PyObject *new_future(PyObject *module, PyObject *loop)
 {
-	PyObject *running = running_loop();
+	int here = runs_where_seen(loop);
 
 	(void)module;
-	if (!running)
-		return NULL;
-	Py_DECREF(running);
-	if (running != loop) {
+	if (!here) {
+		here = runs_here(loop);
+		if (here > 0)
+			see(loop);
+	}
+	if (here == 0)
 		PyErr_SetString(PyExc_RuntimeError, "this socket belongs to another event loop than "
 						    "runs here: open one in each loop");
+	if (here <= 0)
 		return NULL;
-	}
 	return PyObject_CallMethodObjArgs(loop, create_name, NULL);
 }
 
@@ -143,6 +212,7 @@ int future_add(PyObject *module)
 	    intern(&is_closed_name, "is_closed") < 0 ||
 	    intern(&threadsafe_name, "call_soon_threadsafe") < 0 ||
 	    intern(&create_name, "create_future") < 0 ||
+	    intern(&is_running_name, "is_running") < 0 ||
 	    PyModule_AddFunctions(module, functions) < 0)
 		return -1;
 	settle_function = PyObject_GetAttrString(module, "settle");

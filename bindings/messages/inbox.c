@@ -201,7 +201,9 @@ static PyObject *hand_out(PyObject *object, PyObject *unused)
 	if (self->batches == self->handle->batches)
 		return Py_NewRef(Py_None);
 	self->busy = true;
+	batch_begin();
 	code = hand_out_rest(self);
+	batch_end();
 	self->busy = false;
 	return code < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -125,6 +125,9 @@ int waitable_wake(struct waitable *waitable);
 
 /* Lets the task go on that awaits a future; from any thread. -1 with an exception. */
 int complete(PyObject *loop, PyObject *future);
+/* Around the handing out of a batch of events, in one thread. */
+void batch_begin(void);
+void batch_end(void);
 
 /* ---- messages ---- */
 
