@@ -105,7 +105,7 @@ struct nd_core_port {
 	uint8_t mac[6];               /* the port's own, or derived from our address */
 	bool derive;                  /* its link needs no neighbour discovery */
 	bool watched;                 /* by the core's epoll */
-	nd_ns received_at;            /* when frames were taken in last */
+	nd_ns bulk_at;                /* when a frame of a long message was taken in last */
 	uint64_t armed_at;            /* frames that had come when somebody was about to block */
 	struct nd_frame blanks[ND_CORE_BATCH]; /* reserved frames */
 	uint32_t blank_count, blank_used;

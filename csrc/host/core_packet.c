@@ -15,6 +15,7 @@
 #define TAIL_BYTES_MIN 2048u
 
 #define COALESCE_PACKETS 16u /* expected behind those that are left, so that no sender waits */
+#define COALESCE_BYTES_MIN 1024u /* of a frame: shorter ones are hardly a long message's */
 #define COALESCE_FOR (5 * ND_USEC)
 
 /* ---- receive ---- */
@@ -95,7 +96,7 @@ static uint64_t expected(const struct nd_core *core)
  */
 static bool coalesces(const struct nd_core *core, const struct nd_core_port *self, nd_ns now)
 {
-	return now - self->received_at < COALESCE_FOR && !nd_turn_is_watched(&core->turn) &&
+	return now - self->bulk_at < COALESCE_FOR && !nd_turn_is_watched(&core->turn) &&
 	       expected(core) > (uint64_t)COALESCE_PACKETS * self->port->mtu;
 }
 
@@ -120,8 +121,9 @@ bool nd_core_receive(struct nd_core *core, nd_ns now)
 		}
 		if (!count)
 			continue;
+		if (frames[0].bytes >= COALESCE_BYTES_MIN)
+			self->bulk_at = now;
 		nd_port_release(self->port);
-		self->received_at = now;
 		if (ND_UNLIKELY(self->watched))
 			nd_core_forget_port(core, self);
 		busy = true;
