@@ -74,6 +74,8 @@ class Switch:
     def __init__(self, config: SwitchConfig) -> None:
         self.config = config
         self._lock = threading.RLock()
+        self._life = threading.Lock()
+        """Held by calls that do not wait for changes, so that nothing is freed under them."""
         self._ports: dict[str, _Port] = {}
         self._groups: dict[str, tuple[int, GroupConfig]] = {}
         self._worker: Worker | None = None
@@ -128,8 +130,9 @@ class Switch:
             self.stop()
             for mirror in list(self._mirrors):
                 mirror.close()
-            lib.nd_control_free(self._control)
-            self._control = None
+            with self._life:
+                lib.nd_control_free(self._control)
+                self._control = None
             self._ports.clear()
             self._groups.clear()
 
@@ -250,7 +253,8 @@ class Switch:
 
     def check_links(self) -> None:
         """Looks after the links now, instead of at the worker's next tenth of a second."""
-        lib.nd_control_check(self._handle)
+        with self._life:
+            lib.nd_control_check(self._handle)
 
     # ---- forwarding ----
 
@@ -420,7 +424,8 @@ class Switch:
     def read(self) -> Reading:
         """Everything that the worker published last: at most a millisecond old while it runs."""
         copy = ffi.new("struct nd_page *")
-        status = lib.nd_control_read(self._handle, copy)
+        with self._life:
+            status = lib.nd_control_read(self._handle, copy)
         if status < 0:
             raise SwitchError(f"switch {self.config.name}: {os.strerror(-status)}", -status)
         return reading_of(copy)
@@ -456,7 +461,8 @@ class Switch:
 
     def clear_watermarks(self) -> None:
         """The greatest depths are those of now."""
-        lib.nd_control_clear_watermarks(self._handle)
+        with self._life:
+            lib.nd_control_clear_watermarks(self._handle)
 
     def heartbeat(self) -> Heartbeat:
         """What the worker has done; all zeros while stopped."""
@@ -466,17 +472,20 @@ class Switch:
     @property
     def events_fd(self) -> int:
         """An eventfd that polls readable after a port's state changed; read it, then `read()`."""
-        return lib.nd_control_events_fd(self._handle)
+        with self._life:
+            return lib.nd_control_events_fd(self._handle)
 
     @property
     def page_fd(self) -> int:
         """Descriptor of the shared page, which another process may read as a `Page`."""
-        return lib.nd_control_page_fd(self._handle)
+        with self._life:
+            return lib.nd_control_page_fd(self._handle)
 
     def audit(self) -> str | None:
         """What breaks conservation, or None. Frames wait meanwhile: for tests."""
-        wrong = lib.nd_control_audit(self._handle)
-        return ffi.string(wrong).decode() if wrong else None
+        with self._life:
+            wrong = lib.nd_control_audit(self._handle)
+            return ffi.string(wrong).decode() if wrong else None
 
 
 def _mac(text: str) -> Pointer[int]:

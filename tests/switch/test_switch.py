@@ -386,3 +386,26 @@ def test_every_counter_has_a_sentence() -> None:
     texts = counter_texts()
     assert set(texts) == {"switch", "wire", "fdb", "port", "queue", "phantom", "faults"}
     assert all(text.endswith(".") for group in texts.values() for text in group.values())
+
+
+def test_reading_a_switch_that_another_thread_closes() -> None:
+    """The reader is told that it is closed."""
+    told = []
+
+    def read(switch: Switch, reads: threading.Event) -> None:
+        try:
+            while True:
+                switch.read()
+                reads.set()
+        except SwitchError as error:
+            told.append(str(error))
+
+    for _ in range(100):
+        switch, reads = Switch(SwitchConfig(name="s")), threading.Event()
+        reader = threading.Thread(target=read, args=(switch, reads))
+        reader.start()
+        assert reads.wait(20)
+        switch.close()
+        reader.join(20)
+        assert not reader.is_alive()
+    assert told == ["switch s is closed"] * 100
