@@ -18,12 +18,14 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
 from ndpstack.bench import processor
+from ndpstack.switch import Opening, PortConfig, Switch, SwitchConfig, queue
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build-gcc" / "csrc"
@@ -267,10 +269,27 @@ def switch(runs: int, port: str) -> list[Row]:
     return rows
 
 
+def idle_switch(seconds: float = 5) -> float:
+    """CPU time of a switch of four ports, two cables between them, in % of a core."""
+    with Switch(SwitchConfig(name="idle")) as made:
+        for number in range(4):
+            cable = f"bench-idle-switch-{os.getpid()}-{number // 2}"
+            opening = Opening(backend="memory", device=cable, listen=number % 2 == 0)
+            made.add_port(PortConfig(name=f"p{number}", opening=opening, queue=queue("ndp")))
+        made.start()
+        time.sleep(1)
+        before = time.process_time()
+        time.sleep(seconds)
+        return (time.process_time() - before) / seconds * 100
+
+
 def idle() -> list[Row]:
-    """CPU time of a host that nobody talks to."""
+    """CPU time of a host that nobody talks to, and of a switch."""
     figures = run("bench_fast_idle", "5")
-    return [Row("idle host", figures["cpu_percent"], "% of a core", 2.0)]
+    return [
+        Row("idle host", figures["cpu_percent"], "% of a core", 2.0),
+        Row("idle switch", idle_switch(), "% of a core", 2.0),
+    ]
 
 
 def measure(runs: int) -> tuple[list[Row], list[str]]:
