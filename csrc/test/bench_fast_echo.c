@@ -6,8 +6,8 @@
  *
  * WHAT is homa-WAY (RPCs), ndp-WAY (messages both ways on one connection), or bare: frames of
  * BYTES that go by AF_XDP rings alone, without any stack, each answered with what is in it, which is
- * what the others are compared with. Without interfaces the hosts are linked by shared memory, otherwise by the two ends of a
- * veth pair and AF_XDP.
+ * what the others are compared with. Without interfaces the hosts are linked by shared memory,
+ * otherwise by the two ends of a veth pair and AF_XDP.
  *
  * WAY is turns (one thread polls both stacks: what both ends compute), polled (a thread for each
  * end, which polls its stack without a pause), or cores (each stack has a thread of its own beside its application;
