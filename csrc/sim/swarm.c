@@ -12,7 +12,6 @@
 #define EVENTS_MAX 5000000        /* of one run, idle polls left out; more is a storm */
 #define SETTLE_NS (20 * ND_SEC)   /* all that is outstanding ends within it */
 #define SETTLE_RTTS 500           /* ... and so many round trips */
-#define SETTLE_ROUND_RTTS 2       /* ... and this for each queueful that Homa has to send again */
 #define REST_NS (300 * ND_SEC)    /* everything is at rest within it */
 #define REST_RTTS 100             /* ... and so many round trips: memory of resets grows with them */
 #define NETWORK_AUDIT_EVENTS 4096 /* between two audits of every queue */
@@ -230,17 +229,15 @@ static void verify(struct nd_swarm *swarm)
 }
 
 /*
- * What settling may take. Homa takes the network's core to be as fast as its hosts: on a slower path
- * a RESEND brings one queue of packets, and the rest of what it asked for is dropped.
+ * What settling may take: the smallest windows let a packet through in a round trip, of a message and
+ * then of its reply. That is enough for Homa on a path slower than its hosts as well, where a RESEND
+ * brings one queue of packets in two round trips and the rest of what it asked for is dropped.
  */
 static nd_ns settle_ns(const struct nd_swarm_options *options)
 {
-	bool slow = options->core_percent < 100 || options->slow_path_percent < 100;
 	uint64_t bytes = (uint64_t)options->actions * options->message_max;
-	uint64_t rtts = SETTLE_RTTS;
+	uint64_t rtts = SETTLE_RTTS + 2 * bytes / options->mtu;
 
-	if (slow && options->protocols & ND_SWARM_HOMA)
-		rtts += SETTLE_ROUND_RTTS * bytes / (options->buffer_packets * options->mtu);
 	return SETTLE_NS + rtts * nd_swarm_options_rtt_ns(options);
 }
 

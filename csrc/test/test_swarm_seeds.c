@@ -189,6 +189,16 @@ TEST(homa_seed_57768445095014__at_least_once_through_a_queue_that_takes_no_windo
 	CHECK(swarm->report.time < 10 * ND_SEC);
 }
 
+/* Windows of one packet over a round trip of a millisecond: 3 MB and their replies took longer than the
+ * swarm gave them. */
+TEST(both_seed_6983568600781__a_packet_a_round_trip)
+{
+	swarm_run(ND_SWARM_NDP | ND_SWARM_HOMA, 6983568600781,
+		  "delay_ns=167632 mtu=576 duplicate_ppm=642 reorder_ppm=1940 reorder_ns=1807763 wire=3"
+		  " partition_oneway=1 outage_us=52 pause_us=491 late_ns=803 actions=7 action_ns=3244"
+		  " message_max=3000000 deadline_percent=44 deadline_us=22 config=4157217678");
+}
+
 int main(int argc, char **argv)
 {
 	return swarm_main(argc, argv);
