@@ -61,6 +61,7 @@ class Daemon:
         self._namespaces: set[str] = set()
         self._events: dict[SwitchHandle, int] = {}
         self._logs: tuple[str, str] | None = None
+        self._closing = False
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -106,6 +107,7 @@ class Daemon:
     async def close(self) -> None:
         """Ends all but what it was given."""
         notify("STOPPING=1")
+        self._closing = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -224,6 +226,9 @@ class Daemon:
     # ---- what goes on ----
 
     def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self._closing:  # What happens now concerns nobody, and nobody would wait for the task.
+            return
+
         async def guarded() -> None:
             try:
                 await work()

@@ -65,6 +65,7 @@ class RunningDaemon:
         self.plane = FakeDataPlane()
         self._make_plane = make_plane or (lambda _: self.plane)
         self._ready = threading.Event()
+        self.left: set[asyncio.Task[object]] = set()  # Tasks that outlived the daemon.
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
 
@@ -111,3 +112,4 @@ class RunningDaemon:
             async with self.daemon:
                 self._ready.set()
                 await self.daemon.wait()
+            self.left = {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
