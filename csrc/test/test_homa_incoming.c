@@ -182,6 +182,25 @@ TEST(nd_homa_in_begin__starved)
 	CHECK_STR(hand_next(), "");
 }
 
+/* What is free is for whom it is enough for, whoever waits before him for more. */
+TEST(nd_homa_in_feed__goes_on_behind_one_that_is_too_long)
+{
+	struct nd_homa_config config = hand_defaults();
+	struct nd_event event;
+
+	hand_start(&config, true);
+	hand_credit = 1000;
+	hand_data(2, 100, 0, 1000, 1000, 1000);
+	hand_data(3, 100, 0, 1424, 20000, 10000);
+	hand_data(4, 100, 0, 1000, 1000, 1000);
+	CHECK_EQ(hand_usage().starved, 2);
+	event = hand_event();
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_RELEASE, .app = 1,
+						  .id = event.id }), 0);
+	CHECK_EQ(hand_usage().starved, 1);
+	CHECK_STR(hand_next(), "RESEND 101>4 0+1000");
+}
+
 /* A starved request keeps its client patient: RESEND is answered by BUSY, no RESEND is sent. */
 TEST(nd_homa_in_begin__starved_is_busy)
 {

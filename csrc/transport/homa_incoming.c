@@ -41,14 +41,20 @@ void nd_homa_in_begin(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint32_t by
 
 void nd_homa_in_feed(struct nd_homa *homa, uint16_t app)
 {
-	struct nd_homa_list *list = &homa->starved[app];
+	uint32_t index = homa->starved[app].first;
+	uint32_t refused = ND_NONE; /* so many bytes could not be had, fewer perhaps */
 
-	while (list->first != ND_NONE) {
-		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, list->first);
+	while (index != ND_NONE) {
+		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, index);
 
+		index = rpc->links[LIST_STARVED].next;
+		if (rpc->in.bytes >= refused)
+			continue;
 		rpc->in.memory = homa->rx.get(homa->rx.context, app, rpc->in.bytes);
-		if (!rpc->in.memory)
-			return;
+		if (!rpc->in.memory) {
+			refused = rpc->in.bytes;
+			continue;
+		}
 		end_starving(homa, rpc);
 		nd_homa_control_want(homa, rpc, CONTROL_RESEND);
 		nd_homa_grant_update(homa, rpc);
