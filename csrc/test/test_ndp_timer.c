@@ -351,6 +351,47 @@ TEST(nd_ndp_timer_run__always_moves_on)
 	}
 }
 
+/* A connection that nothing was sent on for long closes: what waits for the link has not been sent, so
+ * no silence of the peer's has begun. */
+TEST(give_up__not_before_what_closes_was_sent)
+{
+	struct nd_ndp_config config = hand_defaults();
+	uint64_t id;
+
+	config.keepalive_ns = 10 * ND_SEC;
+	hand_start(&config, false);
+	id = hand_connect(2);
+	hand_send(id, 1000);
+	hand_drain();
+	hand_ack(2, 100, 0);
+	hand_wait(10 * ND_SEC - 1);
+	hand_drain();
+	hand_send(id, 1000);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	hand_wait(2); /* the keepalive's time; the link has been busy so far */
+	CHECK_STR(hand_next(), "DATA 100>2 #1 m1 0+1000/1000 last fin");
+	CHECK_EQ(hand_counters()->connections_failed, 0);
+	hand_wait(hand_config.give_up_ns + 10 * ND_SEC); /* now it is silent */
+	CHECK_EQ(hand_counters()->connections_failed, 1);
+}
+
+/* The same for a new connection, whose first message's deadline passes meanwhile. */
+TEST(give_up__not_before_a_new_connection_was_used)
+{
+	uint64_t id;
+
+	hand_start_default();
+	hand_now = 5 * ND_SEC;
+	id = hand_connect(2);
+	CHECK_EQ(hand_submit((struct nd_command){ .kind = ND_COMMAND_SEND, .app = 2, .id = id,
+						  .bytes = 100, .deadline = hand_now + ND_MSEC }), 0);
+	hand_send(id, 1000);
+	CHECK_EQ(hand_do(ND_COMMAND_CLOSE, id, 0), 0);
+	hand_wait(2 * ND_MSEC);
+	CHECK_EQ(hand_counters()->connections_failed, 0);
+	CHECK(hand_next()[0]);
+}
+
 int main(int argc, char **argv)
 {
 	return nd_test_main(argc, argv);

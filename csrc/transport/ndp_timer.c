@@ -144,7 +144,7 @@ static bool waits_for_peer(const struct nd_ndp_connection *connection)
 	if (connection->state == ND_NDP_NEW)
 		return false;
 	return connection->flying || connection->waiting || nd_ndp_is_stalled(connection) ||
-	       connection->state == ND_NDP_CLOSING;
+	       (connection->state == ND_NDP_CLOSING && !nd_ndp_has_unsent(connection));
 }
 
 /*
