@@ -328,6 +328,11 @@ int nd_ndp_incoming_release(struct nd_ndp *ndp, struct nd_ndp_connection *connec
 void nd_ndp_incoming_reclaim(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 /* Tries again to get memory for the application's connections that wait for it. */
 void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app);
+/*
+ * The same for one connection whose timer fires: the other protocol's engine draws from the same
+ * memory, and tells nobody of what it gives back. Returns when to call again, or ND_NEVER.
+ */
+nd_ns nd_ndp_incoming_retry(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now);
 void nd_ndp_incoming_leave_blocked(struct nd_ndp *ndp, struct nd_ndp_connection *connection);
 
 /* ---- ndp_send.c ---- */

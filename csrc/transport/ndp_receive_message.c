@@ -20,6 +20,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Memory that nobody told us of is noticed after this part of the time that it was waited for. */
+#define RETRY_PART 8
+
 /* ---- numbers ---- */
 
 static uint64_t full_number(const struct nd_ndp_connection *connection, uint16_t number)
@@ -342,6 +345,21 @@ static ND_NOINLINE enum nd_ndp_stored refuse_too_long(struct nd_ndp *ndp,
 	return ND_NDP_ABORTED;
 }
 
+/* The pulls that were withheld, at least one: the peer has nothing else to go on. */
+static void restore_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+{
+	uint32_t pulls = connection->withheld;
+	uint32_t bytes = pulls ? connection->withheld_bytes / pulls :
+				 ndp->config.mss_bytes + ndp->config.data_header_bytes;
+
+	nd_ndp_incoming_leave_blocked(ndp, connection);
+	connection->active = ndp->clock; /* from now on we wait again */
+	do {
+		nd_ndp_receive_credit(ndp, connection, bytes, ndp->clock);
+	} while (pulls-- > 1);
+	nd_ndp_connection_arm(ndp, connection, ndp->clock + ndp->config.repull_ns);
+}
+
 /* The first packet of a message that arrives, or one of a message that is over. */
 static ND_NOINLINE enum nd_ndp_stored store_first(struct nd_ndp *ndp,
 						  struct nd_ndp_connection *connection,
@@ -364,8 +382,12 @@ static ND_NOINLINE enum nd_ndp_stored store_first(struct nd_ndp *ndp,
 			enter_blocked(ndp, connection, number, packet->ndp.message_bytes);
 		return ND_NDP_NO_ROOM;
 	}
-	if (connection->blocked && connection->blocked_number == number)
-		nd_ndp_incoming_leave_blocked(ndp, connection);
+	if (connection->blocked && connection->blocked_number == number) {
+		if (connection->withheld)
+			restore_credit(ndp, connection);
+		else
+			nd_ndp_incoming_leave_blocked(ndp, connection);
+	}
 	return store_part(ndp, connection, incoming, packet);
 }
 
@@ -442,41 +464,45 @@ void nd_ndp_incoming_reclaim(struct nd_ndp *ndp, struct nd_ndp_connection *conne
 					nd_ndp_incoming_at(ndp, connection->delivered)->number);
 }
 
-/* The pulls that were withheld, at least one: the peer has nothing else to go on. */
-static void restore_credit(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
+/* Opens the message that the connection waits for; as open_message(). */
+static int try_again(struct nd_ndp *ndp, struct nd_ndp_connection *connection)
 {
-	uint32_t pulls = connection->withheld;
-	uint32_t bytes = pulls ? connection->withheld_bytes / pulls :
-				 ndp->config.mss_bytes + ndp->config.data_header_bytes;
+	struct nd_ndp_incoming *incoming;
+	int rc = -EAGAIN;
 
-	nd_ndp_incoming_leave_blocked(ndp, connection);
-	connection->active = ndp->clock; /* from now on we wait again */
-	do {
-		nd_ndp_receive_credit(ndp, connection, bytes, ndp->clock);
-	} while (pulls-- > 1);
-	nd_ndp_connection_arm(ndp, connection, ndp->clock + ndp->config.repull_ns);
+	if (is_done(connection, connection->blocked_number))
+		rc = 0;
+	else if (nd_ndp_is_live(connection))
+		rc = open_message(ndp, connection, connection->blocked_number,
+				  connection->blocked_bytes, false, &incoming);
+	if (rc == 0)
+		restore_credit(ndp, connection);
+	return rc;
+}
+
+nd_ns nd_ndp_incoming_retry(struct nd_ndp *ndp, struct nd_ndp_connection *connection, nd_ns now)
+{
+	if (!connection->blocked || try_again(ndp, connection) == 0)
+		return ND_NEVER;
+	return now + nd_max_u64(ndp->config.repull_ns, (now - connection->active) / RETRY_PART);
 }
 
 void nd_ndp_incoming_unblock(struct nd_ndp *ndp, uint16_t app)
 {
 	uint32_t slot = ndp->blocked[app % ND_NDP_BLOCKED_BUCKETS];
+	uint32_t refused = ND_NONE; /* so many bytes could not be had, fewer perhaps */
 
 	while (slot != ND_NONE) {
 		struct nd_ndp_connection *connection = nd_ndp_connection_at(ndp, slot);
-		struct nd_ndp_incoming *incoming;
-		int rc = -EAGAIN;
+		int rc;
 
 		slot = connection->blocked_next;
-		if (connection->app != app)
+		if (connection->app != app || connection->blocked_bytes >= refused)
 			continue;
-		if (is_done(connection, connection->blocked_number))
-			rc = 0;
-		else if (nd_ndp_is_live(connection))
-			rc = open_message(ndp, connection, connection->blocked_number,
-					  connection->blocked_bytes, false, &incoming);
-		if (rc == 0)
-			restore_credit(ndp, connection);
-		else if (rc != -EAGAIN && rc != -EINPROGRESS)
+		rc = try_again(ndp, connection);
+		if (rc == -ENOMEM)
+			refused = connection->blocked_bytes;
+		else if (rc == -ENOBUFS)
 			return;
 	}
 }

@@ -220,6 +220,7 @@ static void fire_live(struct nd_ndp *ndp, struct nd_ndp_connection *connection, 
 	next = nd_ndp_message_expire(ndp, connection, now);
 	next = nd_min_u64(next, find_losses(ndp, connection, now));
 	next = nd_min_u64(next, solicit(ndp, connection, now));
+	next = nd_min_u64(next, nd_ndp_incoming_retry(ndp, connection, now));
 	next = nd_min_u64(next, repull(ndp, connection, now));
 	next = nd_min_u64(next, keep_alive(ndp, connection, now));
 	next = nd_min_u64(next, give_up_due(ndp, connection));
