@@ -47,8 +47,8 @@
 	X(commands, "Commands taken from applications.") \
 	X(commands_refused, "Commands that were refused; the application got the reason.") \
 	X(commands_over_share, "Of those: by applications of a user who is neither root nor the core's, " \
-			       "and would have more of an engine's connections or RPCs than stay " \
-			       "free.") \
+			       "and would have more of an engine's connections, RPCs, messages or " \
+			       "ports than stay free.") \
 	X(commands_malformed, "Commands that named memory outside the send region.") \
 	X(events, "Events given to applications.") \
 	X(events_delayed, "Events that waited because an application did not take its events.") \

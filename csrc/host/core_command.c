@@ -24,6 +24,12 @@ static bool names_a_peer(uint8_t kind)
 	       kind == ND_COMMAND_PATHS || kind == ND_COMMAND_WINDOW;
 }
 
+/* What is said of a peer holds for everybody who talks to it, and stays. */
+static bool steers_everybody(uint8_t kind)
+{
+	return kind == ND_COMMAND_PATHS || kind == ND_COMMAND_WINDOW;
+}
+
 static bool is_of_host(uint8_t kind)
 {
 	return kind == ND_COMMAND_MSS || kind == ND_COMMAND_LINK || kind == ND_COMMAND_LEVELS;
@@ -123,13 +129,18 @@ static int check_peer(struct nd_core *core, uint32_t handle, uint32_t *detail, n
 	return *detail ? -EHOSTUNREACH : 0;
 }
 
-/* Nobody but root and our own user has more of an engine than stays free, as of places. */
+/*
+ * Nobody but root and our own user has more of an engine than stays free, as of places, or says how
+ * everybody reaches a peer.
+ */
 static ND_NOINLINE int check_share(struct nd_core *core, uint32_t app,
 				   const struct nd_core_engine *engine,
 				   const struct nd_command *command)
 {
 	uint64_t apps = 0;
 
+	if (steers_everybody(command->kind))
+		return -EPERM;
 	for (uint32_t i = 0; i < core->apps_limit; i++)
 		if (core->apps[i].used && core->apps[i].group == core->apps[app].group)
 			apps |= UINT64_C(1) << i;

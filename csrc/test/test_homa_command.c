@@ -58,6 +58,22 @@ TEST(nd_homa_leaves_room__counts_the_rpcs_of_applications)
 	CHECK(nd_homa_leaves_room(hand, &another, 1 << 2));
 }
 
+/* ... and as many ports. */
+TEST(nd_homa_leaves_room__counts_ports)
+{
+	struct nd_homa_config config = hand_defaults();
+	struct nd_command listen = { .kind = ND_COMMAND_LISTEN };
+
+	config.ports_max = 6;
+	hand_start(&config, false); /* app 1 listens */
+	for (uint16_t port = 50; port < 52; port++) {
+		CHECK(nd_homa_leaves_room(hand, &listen, 1 << 2));
+		CHECK_EQ(command(ND_COMMAND_LISTEN, 2, port), 0);
+	}
+	CHECK(!nd_homa_leaves_room(hand, &listen, 1 << 2));
+	CHECK(nd_homa_leaves_room(hand, &listen, 1 << 1));
+}
+
 TEST(do_request__refusals)
 {
 	struct nd_command bad = request(100);

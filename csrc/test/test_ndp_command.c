@@ -42,6 +42,46 @@ TEST(nd_ndp_leaves_room__counts_connections_and_backlogs)
 	CHECK(nd_ndp_leaves_room(hand, &another, 1 << 1)); /* the limit refuses it */
 }
 
+/* ... and as many ports: a backlog of one each would do to take them all. */
+TEST(nd_ndp_leaves_room__counts_listeners)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_command listen = { .kind = ND_COMMAND_LISTEN, .app = 2, .message = 1 };
+
+	config.listeners_max = 6;
+	hand_start(&config, false); /* app 1 listens */
+	for (listen.port = 50; listen.port < 52; listen.port++) {
+		CHECK(nd_ndp_leaves_room(hand, &listen, 1 << 2));
+		CHECK_EQ(hand_submit(listen), 0);
+	}
+	CHECK(!nd_ndp_leaves_room(hand, &listen, 1 << 2));
+	CHECK(nd_ndp_leaves_room(hand, &listen, 1 << 1));
+	CHECK(!nd_ndp_leaves_room(hand, &listen, 1 << 1 | 1 << 2));
+}
+
+/* ... and as many messages; one that is told is free for others. */
+TEST(nd_ndp_leaves_room__counts_queued_messages)
+{
+	struct nd_ndp_config config = hand_defaults();
+	struct nd_command another = { .kind = ND_COMMAND_SEND };
+	uint64_t id;
+
+	config.messages_max = config.connection_messages_max = 8;
+	hand_start(&config, false);
+	id = hand_connect(2); /* of app 2 */
+	for (uint32_t i = 0; i < 4; i++) {
+		CHECK(nd_ndp_leaves_room(hand, &another, 1 << 2));
+		hand_send(id, 100);
+	}
+	CHECK(!nd_ndp_leaves_room(hand, &another, 1 << 2));
+	CHECK(nd_ndp_leaves_room(hand, &another, 1 << 1));
+	hand_drain();
+	hand_ack(2, 100, 0);
+	CHECK_EQ(hand_event().kind, ND_EVENT_SENT);
+	hand_event();
+	CHECK(nd_ndp_leaves_room(hand, &another, 1 << 2));
+}
+
 /* As Homa: a program that forgot its port is told. */
 TEST(nd_ndp_submit__refuses_port_0)
 {

@@ -205,6 +205,42 @@ TEST(check_share__leaves_room_to_other_users)
 	nd_stack_close(host);
 }
 
+static void limit_window(struct nd_stack *app)
+{
+	uint32_t peer = resolve(app, addresses[0][1]);
+
+	submit(app, ND_PROTO_HOMA,
+	       (struct nd_command){ .kind = ND_COMMAND_WINDOW, .peer = peer, .bytes = 1000 });
+	resolve(app, addresses[0][1]); /* the core has seen what came before */
+}
+
+static void limit_window_as_other(const char *service)
+{
+	struct nd_stack *app;
+
+	CHECK_EQ(seteuid(OTHER_USER), 0);
+	app = nd_stack_attach(service, &error);
+	CHECK(app);
+	limit_window(app);
+}
+
+/* What one application says of a peer holds for all of them, and stays when that one has gone. */
+TEST(check_share__strangers_do_not_steer_everybody)
+{
+	struct nd_stack *host;
+	char service[64];
+
+	skip_unless_root();
+	host = open_service("steer", "/tmp/", service);
+	CHECK_EQ(chmod(service, 0777), 0);
+	await_success(start(limit_window_as_other, service));
+	await_counter(host, "apps_ended", 1);
+	CHECK_EQ(counter(host, ND_STACK_GROUP_CORE, "commands_refused"), 1);
+	limit_window(host);
+	CHECK_EQ(counter(host, ND_STACK_GROUP_CORE, "commands_refused"), 1);
+	nd_stack_close(host);
+}
+
 static void attach_as_stranger(const char *service)
 {
 	CHECK_EQ(seteuid(OTHER_USER), 0);

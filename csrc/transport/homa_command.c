@@ -284,15 +284,39 @@ static uint32_t held_by(const struct nd_homa *homa, uint64_t apps)
 	return held;
 }
 
-bool nd_homa_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+static bool leaves_rpcs(const struct nd_homa *homa, uint64_t apps)
 {
-	const struct nd_homa *homa = endpoint;
 	uint32_t left = homa->rpcs.limit - homa->rpcs.used;
 
-	if (command->kind != ND_COMMAND_REQUEST || left == 0)
+	if (left == 0)
 		return true; /* the limit itself will say so */
 	left--;
 	return left >= homa->rpcs.limit - left || held_by(homa, apps) + 1 <= left;
+}
+
+static bool leaves_ports(const struct nd_homa *homa, uint64_t apps)
+{
+	uint32_t left = homa->config.ports_max, held = 0;
+
+	for (uint32_t i = 0; i <= homa->ports.mask; i++) {
+		uint32_t app = homa->ports.slots[i].value;
+
+		left -= app != ND_NONE;
+		held += app < 64 && apps >> app & 1;
+	}
+	return left == 0 || held + 1 <= left - 1;
+}
+
+bool nd_homa_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+{
+	switch (command->kind) {
+	case ND_COMMAND_REQUEST:
+		return leaves_rpcs(endpoint, apps);
+	case ND_COMMAND_LISTEN:
+		return leaves_ports(endpoint, apps);
+	default:
+		return true;
+	}
 }
 
 int nd_homa_submit(void *endpoint, struct nd_command *command, nd_ns now)

@@ -137,7 +137,7 @@ const char *nd_ndp_audit(const void *endpoint)
 	const struct nd_ndp *ndp = endpoint;
 	const char *wrong = audit_pools(ndp);
 	uint32_t live = 0;
-	uint32_t users = 0;
+	uint32_t users = 0, queued = 0;
 
 	for (uint32_t slot = 0; slot < ndp->connections.limit && !wrong; slot++) {
 		if (ndp->connections.next[slot] != ND_POOL_USED)
@@ -152,6 +152,9 @@ const char *nd_ndp_audit(const void *endpoint)
 	for (uint32_t app = 0; app < ND_NDP_APPS_TOLD; app++)
 		live -= ndp->held[app];
 	REQUIRE(live <= ndp->live, "more connections are held than live");
+	for (uint32_t app = 0; app < ND_NDP_APPS_TOLD; app++)
+		queued += ndp->queued[app];
+	REQUIRE(queued <= ndp->messages.used, "more messages are queued than there are");
 	for (uint32_t i = 0; i < ndp->peers.limit; i++) {
 		if (ndp->peers.next[i] == ND_POOL_USED)
 			users -= nd_ndp_peer_at(ndp, i)->users;

@@ -301,18 +301,63 @@ static uint32_t held_by(const struct nd_ndp *ndp, uint64_t apps)
 	return held;
 }
 
-bool nd_ndp_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+static uint32_t queued_by(const struct nd_ndp *ndp, uint64_t apps)
 {
-	const struct nd_ndp *ndp = endpoint;
+	uint32_t queued = 0;
+
+	for (uint32_t app = 0; app < ND_NDP_APPS_TOLD; app++)
+		queued += apps >> app & 1 ? ndp->queued[app] : 0;
+	return queued;
+}
+
+static bool leaves_connections(const struct nd_ndp *ndp, uint32_t wanted, uint64_t apps)
+{
 	uint32_t left = ndp->config.connections_max - ndp->live - ndp->reserved;
-	uint32_t wanted = command->kind == ND_COMMAND_CONNECT ? 1 :
-			  command->kind == ND_COMMAND_LISTEN  ? backlog_of(ndp, command) :
-								0;
 
 	if (wanted == 0 || wanted > left)
 		return true; /* the limit itself will say so */
 	left -= wanted;
 	return left >= ndp->config.connections_max - left || held_by(ndp, apps) + wanted <= left;
+}
+
+static bool leaves_messages(const struct nd_ndp *ndp, uint64_t apps)
+{
+	uint32_t left = ndp->messages.limit - ndp->messages.used;
+
+	if (left == 0)
+		return true;
+	left--;
+	return left >= ndp->messages.limit - left || queued_by(ndp, apps) + 1 <= left;
+}
+
+static bool leaves_listeners(const struct nd_ndp *ndp, uint64_t apps)
+{
+	uint32_t left = ndp->config.listeners_max, held = 0;
+
+	for (uint32_t i = 0; i < ndp->config.listeners_max; i++) {
+		const struct nd_ndp_listener *listener = &ndp->listeners[i];
+
+		left -= listener->used;
+		held += listener->used && apps >> listener->app & 1;
+	}
+	return left == 0 || held + 1 <= left - 1;
+}
+
+bool nd_ndp_leaves_room(const void *endpoint, const struct nd_command *command, uint64_t apps)
+{
+	const struct nd_ndp *ndp = endpoint;
+
+	switch (command->kind) {
+	case ND_COMMAND_CONNECT:
+		return leaves_connections(ndp, 1, apps);
+	case ND_COMMAND_SEND:
+		return leaves_messages(ndp, apps);
+	case ND_COMMAND_LISTEN:
+		return leaves_listeners(ndp, apps) &&
+		       leaves_connections(ndp, backlog_of(ndp, command), apps);
+	default:
+		return true;
+	}
 }
 
 int nd_ndp_submit(void *endpoint, struct nd_command *command, nd_ns now)

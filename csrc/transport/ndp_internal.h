@@ -175,7 +175,8 @@ struct nd_ndp {
 	uint32_t live;        /* connections that have not ended */
 	uint32_t reserved;    /* by listeners and not in use */
 	uint32_t blocked[ND_NDP_BLOCKED_BUCKETS];
-	uint32_t held[ND_NDP_APPS_TOLD]; /* connections that have not ended */
+	uint32_t held[ND_NDP_APPS_TOLD];   /* connections that have not ended */
+	uint32_t queued[ND_NDP_APPS_TOLD]; /* messages that have not ended, or whose end is not told */
 };
 
 static inline struct nd_ndp_connection *nd_ndp_connection_at(const struct nd_ndp *ndp,

@@ -35,11 +35,18 @@ static void unlink_message(struct nd_ndp *ndp, struct nd_ndp_connection *connect
 		nd_ndp_message_at(ndp, message->next)->prev = message->prev;
 }
 
+static void count(struct nd_ndp *ndp, struct nd_ndp_connection *connection, uint32_t more)
+{
+	connection->message_count += more;
+	if (connection->app < ND_NDP_APPS_TOLD)
+		ndp->queued[connection->app] += more;
+}
+
 static void free_if_done(struct nd_ndp *ndp, struct nd_ndp_message *message)
 {
 	if (message->linked || message->reported)
 		return;
-	nd_ndp_connection_at(ndp, message->connection)->message_count--;
+	count(ndp, nd_ndp_connection_at(ndp, message->connection), -1u);
 	nd_pool_put(&ndp->messages, nd_pool_index(&ndp->messages, message));
 }
 
@@ -69,7 +76,7 @@ int nd_ndp_message_send(struct nd_ndp *ndp, struct nd_ndp_connection *connection
 	if (!nd_ndp_has_unsent(connection))
 		nd_ndp_send_begin_train(ndp, connection);
 	link_message(ndp, connection, message);
-	connection->message_count++;
+	count(ndp, connection, 1);
 	connection->backlog += message->bytes;
 	if (message->deadline < connection->message_deadline) {
 		connection->message_deadline = message->deadline;

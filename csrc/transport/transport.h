@@ -174,8 +174,8 @@ struct nd_transport_ops {
 	/* 0 or -errno; outputs in command->id and command->message. */
 	int (*submit)(void *endpoint, struct nd_command *command, nd_ns now);
 	/*
-	 * True when the command leaves others at least as many connections or RPCs as the
-	 * applications of these bits have then.
+	 * True when the command leaves others at least as many connections, RPCs, queued messages or
+	 * ports listened on as the applications of these bits have then.
 	 */
 	bool (*leaves_room)(const void *endpoint, const struct nd_command *command, uint64_t apps);
 	/*
