@@ -21,7 +21,9 @@
 #include "base/ring.h"
 #include "transport/transport.h"
 
-#define ND_CHANNEL_BLOCK_BYTES 64u /* smallest piece of either region */
+#define ND_CHANNEL_BLOCK_BYTES 64u        /* smallest piece of either region */
+#define ND_CHANNEL_REGION_MAX (1u << 31)  /* bytes of either region */
+#define ND_CHANNEL_RING_MAX (1u << 20)    /* commands or events */
 
 /*
  * A command on its way; command.payload is an offset into the send region plus 1, or NULL; where both

@@ -20,9 +20,7 @@
 
 #define PEERS_DEFAULT 16384u
 #define PEERS_MIN 2u /* the host itself and somebody to talk to */
-#define RING_MAX (1u << 20)
 #define EVENTS_MIN 2u /* one in two may be a message */
-#define REGION_MAX (1u << 31)
 #define VLAN_MAX 4094u /* 4095 is reserved */
 /*
  * What two wake-ups take where the other end sleeps, and a batch of a long message there: with 50
@@ -132,10 +130,12 @@ static int check_channel(const struct nd_stack_channel_config *config, struct nd
 		const char *name;
 		uint32_t value, least, most;
 	} limits[] = {
-		{ "commands", config->commands, 1, RING_MAX },
-		{ "events", config->events, EVENTS_MIN, RING_MAX },
-		{ "send_bytes", config->send_bytes, ND_CHANNEL_BLOCK_BYTES, REGION_MAX },
-		{ "receive_bytes", config->receive_bytes, ND_CHANNEL_BLOCK_BYTES, REGION_MAX },
+		{ "commands", config->commands, 1, ND_CHANNEL_RING_MAX },
+		{ "events", config->events, EVENTS_MIN, ND_CHANNEL_RING_MAX },
+		{ "send_bytes", config->send_bytes, ND_CHANNEL_BLOCK_BYTES,
+		  ND_CHANNEL_REGION_MAX },
+		{ "receive_bytes", config->receive_bytes, ND_CHANNEL_BLOCK_BYTES,
+		  ND_CHANNEL_REGION_MAX },
 	};
 
 	for (uint32_t i = 0; i < ND_ARRAY_SIZE(limits); i++)

@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-#define RING_MAX (1u << 20)   /* commands or events of a channel */
-#define REGION_MAX (1u << 30) /* bytes of a channel's region */
-
 /* A bool that is neither may not even be looked at. */
 static bool are_bools(const void *body, const size_t *offsets, size_t count)
 {
@@ -53,8 +50,9 @@ const char *nd_replay_check_setup(const struct nd_record_setup *setup)
 
 	if (!are_bools(setup, bools, ND_ARRAY_SIZE(bools)))
 		return "a set-up that says neither yes nor no";
-	if (channel->commands > RING_MAX || channel->events > RING_MAX ||
-	    channel->send_bytes > REGION_MAX || channel->receive_bytes > REGION_MAX)
+	if (channel->commands > ND_CHANNEL_RING_MAX || channel->events > ND_CHANNEL_RING_MAX ||
+	    channel->send_bytes > ND_CHANNEL_REGION_MAX ||
+	    channel->receive_bytes > ND_CHANNEL_REGION_MAX)
 		return "sizes of channels that no core has";
 	return NULL;
 }
