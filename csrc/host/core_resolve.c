@@ -88,12 +88,24 @@ uint32_t nd_core_take_unresolved(struct nd_core *core, uint8_t (*out)[16], uint3
 
 /* ---- waiting ---- */
 
+/* Of these places, too, nobody but root and our own user has more than stay free. */
+static bool leaves_room(const struct nd_core *core, uint32_t app)
+{
+	const struct nd_core_resolver *resolver = &core->resolver;
+	uint32_t left = ND_CORE_WAITING_MAX - resolver->waiting_count, held = 0;
+	uint16_t group = core->apps[app].group;
+
+	for (uint32_t i = 0; group && i < resolver->waiting_count; i++)
+		held += core->apps[resolver->waiting[i].event.app].group == group;
+	return left && (!group || held + 1 <= left - 1);
+}
+
 /* 0: the answer comes later; or what the command failed with. */
 int nd_core_await_way(struct nd_core *core, uint32_t app, const struct nd_event *event, nd_ns now)
 {
 	struct nd_core_resolver *resolver = &core->resolver;
 
-	if (resolver->waiting_count == ND_CORE_WAITING_MAX)
+	if (!leaves_room(core, app))
 		return -EAGAIN;
 	resolver->waiting[resolver->waiting_count] = (struct nd_core_waiting){
 		.event = *event,

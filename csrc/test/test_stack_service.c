@@ -205,6 +205,59 @@ TEST(check_share__leaves_room_to_other_users)
 	nd_stack_close(host);
 }
 
+#define WAITING_SHARE (ND_CORE_WAITING_MAX / 2)
+
+static void address_of(uint8_t address[16], uint32_t host)
+{
+	static const uint8_t prefix[14] = { [10] = 0xff, [11] = 0xff, 10, 8 };
+
+	memcpy(address, prefix, sizeof(prefix));
+	address[14] = (uint8_t)(host >> 8);
+	address[15] = (uint8_t)host;
+}
+
+/* Names so many hosts that do not answer, and two more. */
+static void await_many(const char *service)
+{
+	struct nd_stack *app;
+	uint8_t *buffer;
+
+	CHECK_EQ(seteuid(OTHER_USER), 0);
+	app = nd_stack_attach(service, &error);
+	CHECK(app);
+	buffer = nd_stack_buffer(app, 16 * (WAITING_SHARE + 2));
+	for (uint32_t i = 0; i < WAITING_SHARE + 2; i++) {
+		address_of(buffer + 16 * i, i);
+		submit(app, ND_PROTO_OTHER,
+		       (struct nd_command){ .kind = ND_STACK_COMMAND_PEER, .cookie = i,
+					    .payload = buffer + 16 * i, .bytes = 16 });
+	}
+	for (uint32_t i = WAITING_SHARE; i < WAITING_SHARE + 2; i++) {
+		struct nd_event event = next_event(app);
+
+		CHECK_EQ(event.error, -EAGAIN);
+		CHECK_EQ(event.cookie, i);
+	}
+}
+
+TEST(nd_core_await_way__leaves_places_to_other_users)
+{
+	struct nd_stack *host;
+	uint8_t address[16];
+	char service[64];
+
+	skip_unless_root();
+	host = open_service("await", "/tmp/", service);
+	CHECK_EQ(chmod(service, 0777), 0);
+	CHECK(nd_stack_resolver(host) >= 0);
+	for (uint32_t i = 0; i < WAITING_SHARE + 2; i++) {
+		address_of(address, i);
+		CHECK_EQ(nd_stack_lose_peer(host, address, ND_UNREACHABLE_NO_ANSWER), 0);
+	}
+	await_success(start(await_many, service));
+	nd_stack_close(host);
+}
+
 static void limit_window(struct nd_stack *app)
 {
 	uint32_t peer = resolve(app, addresses[0][1]);

@@ -49,7 +49,7 @@ struct nd_ndp_config nd_ndp_config_default(uint64_t link_bps, uint32_t mtu)
 		.listeners_max = 64,
 		.listen_backlog = 128,
 		.peers_max = 4096,
-		.sending_max = 1024,
+		.sending_max = 4096,
 		.messages_max = 8192,
 		.connection_messages_max = 1024,
 		.receive_messages_max = 8192,
