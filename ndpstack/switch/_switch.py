@@ -335,8 +335,11 @@ class Switch:
 
     def remove_address(self, mac: str, vlan: int = 0) -> None:
         """Forgets an address, configured or learned."""
-        failure = Failure()
-        failure.check(lib.nd_control_remove_address(self._handle, _mac(mac), vlan, failure.error))
+        with self._lock:
+            failure = Failure()
+            failure.check(
+                lib.nd_control_remove_address(self._handle, _mac(mac), vlan, failure.error)
+            )
 
     def add_route(self, prefix: str, to: str, macs: Mapping[str, str]) -> None:
         """Adds or replaces a route, for frames to a port's own address.
@@ -364,13 +367,14 @@ class Switch:
 
     def remove_route(self, prefix: str) -> None:
         """Takes a route out."""
-        failure = Failure()
-        address, length = prefix_of(prefix)
-        failure.check(
-            lib.nd_control_remove_route(
-                self._handle, ffi.new("uint8_t[]", address), length, failure.error
+        with self._lock:
+            failure = Failure()
+            address, length = prefix_of(prefix)
+            failure.check(
+                lib.nd_control_remove_route(
+                    self._handle, ffi.new("uint8_t[]", address), length, failure.error
+                )
             )
-        )
 
     def fdb(self) -> list[Address]:
         """The forwarding database, in no special order."""

@@ -1,0 +1,107 @@
+"""What ends while it is in use: by another thread, in another order, after a fork."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from memory_host import fresh_opening, mac
+
+from ndpstack._core import lib
+from ndpstack.switch import GroupConfig, PortConfig, Switch, SwitchConfig, queue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+
+class Lock(Protocol):
+    """A lock of either kind."""
+
+    def acquire(self, blocking: bool = ...) -> bool: ...
+    def release(self) -> None: ...
+
+
+class Watch:
+    """Which functions of the core are called, and which of them while nobody holds a lock."""
+
+    def __init__(self, prefix: str, locks: tuple[Lock, ...]) -> None:
+        self._prefix, self._locks = prefix, locks
+        self._other = ThreadPoolExecutor(1)
+        self.called: set[str] = set()
+        self.unguarded: set[str] = set()
+
+    def _free(self) -> bool:
+        with ExitStack() as taken:
+            for lock in self._locks:
+                if not lock.acquire(blocking=False):
+                    return False
+                taken.callback(lock.release)
+        return True
+
+    def __call__(self, _frame: FrameType, event: str, function: object) -> None:
+        """A profiler; it runs in the thread that calls, right before."""
+        name = getattr(function, "__name__", "")
+        if event == "c_call" and name.startswith(self._prefix):
+            self.called.add(name)
+            if self._other.submit(self._free).result():
+                self.unguarded.add(name)
+
+
+@contextmanager
+def watched(prefix: str, *locks: Lock) -> Iterator[Watch]:
+    """Watches this thread's calls.
+
+    Args:
+        prefix: Of the names of the functions.
+        locks: Those that whoever frees what the functions use takes before.
+    """
+    watch = Watch(prefix, locks)
+    sys.setprofile(watch)
+    try:
+        yield watch
+    finally:
+        sys.setprofile(None)
+
+
+def port_config(name: str) -> PortConfig:
+    return PortConfig(name=name, opening=fresh_opening(), queue=queue("droptail", limit="64pkt"))
+
+
+def use(switch: Switch) -> None:
+    """Everything that a switch can do."""
+    config = port_config("p0")
+    switch.add_port(config)
+    switch.start()
+    switch.set_port(config)
+    switch.set_link("p0", up=True)
+    switch.reopen_port("p0")
+    switch.port_state("p0")
+    switch.add_group(GroupConfig(name="up", ports=("p0",)))
+    switch.set_address(mac(1), "p0")
+    switch.remove_address(mac(1))
+    switch.add_route("10.1.0.0/16", "p0", {"p0": mac(2)})
+    switch.remove_route("10.1.0.0/16")
+    switch.remove_group("up")
+    mirror = switch.mirror()
+    for tell in (switch.read, switch.fdb, switch.heartbeat, switch.audit):
+        tell()
+    switch.queue_state("p0")
+    switch.clear_watermarks()
+    switch.check_links()
+    assert switch.events_fd != switch.page_fd
+    switch.remove_port("p0")
+    switch.stop()
+    assert mirror.dropped() == 0
+    switch.close()
+
+
+def test_nothing_is_called_on_a_switch_that_another_thread_may_free_meanwhile() -> None:
+    switch = Switch(SwitchConfig(name="s", routes=16))
+    with watched("nd_control_", switch._lock, switch._life) as watch:
+        use(switch)
+    assert watch.unguarded == set()
+    there = {name for name in dir(lib) if name.startswith("nd_control_")}
+    assert watch.called == there - {"nd_control_new"}
