@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -214,8 +215,13 @@ def reading_of(page: nd_page) -> Reading:
 class Page:
     """The page of a switch in another process, by a descriptor that it gave away.
 
+    All calls may come from any thread.
+
     Args:
         fd: `Switch.page_fd`, received over a UNIX socket or inherited; it may be closed after.
+
+    Raises:
+        SwitchError: It is no page, or one of another version.
     """
 
     def __init__(self, fd: int) -> None:
@@ -223,22 +229,30 @@ class Page:
         if not page:
             raise SwitchError("the descriptor is no page of a switch of this version", errno.EPROTO)
         self._page: nd_page | None = page
+        self._lock = threading.RLock()
+        """Of the mapping, and of the copy until it has been told."""
         self._copy = ffi.new("struct nd_page *")
 
     def read(self) -> Reading:
-        """One moment. SwitchError when the switch died in the middle of writing."""
-        if self._page is None:
-            raise SwitchError("the page is closed")
-        status = lib.nd_page_read(self._page, self._copy)
-        if status < 0:
-            raise SwitchError(f"the page is not readable: {os.strerror(-status)}", -status)
-        return reading_of(self._copy)
+        """One moment.
+
+        Raises:
+            SwitchError: The switch died in the middle of writing, or the page is closed.
+        """
+        with self._lock:
+            if self._page is None:
+                raise SwitchError("the page is closed")
+            status = lib.nd_page_read(self._page, self._copy)
+            if status < 0:
+                raise SwitchError(f"the page is not readable: {os.strerror(-status)}", -status)
+            return reading_of(self._copy)
 
     def close(self) -> None:
-        """Unmaps it."""
-        if self._page is not None:
-            lib.nd_page_unmap(self._page)
-            self._page = None
+        """Unmaps it; may be called again."""
+        with self._lock:
+            page, self._page = self._page, None
+            if page is not None:
+                lib.nd_page_unmap(page)
 
     def __enter__(self) -> Self:
         return self

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+import pytest
 from memory_host import fresh_opening, mac
 
 from ndpstack._core import lib
-from ndpstack.switch import GroupConfig, PortConfig, Switch, SwitchConfig, queue
+from ndpstack.switch import GroupConfig, Page, PortConfig, Switch, SwitchConfig, SwitchError, queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +26,10 @@ class Lock(Protocol):
 
 
 class Watch:
-    """Which functions of the core are called, and which of them while nobody holds a lock."""
+    """Which functions are called, and which of them while nobody holds a lock."""
 
-    def __init__(self, prefix: str, locks: tuple[Lock, ...]) -> None:
-        self._prefix, self._locks = prefix, locks
+    def __init__(self, names: tuple[str, ...], locks: tuple[Lock, ...]) -> None:
+        self._names, self._locks = names, locks
         self._other = ThreadPoolExecutor(1)
         self.called: set[str] = set()
         self.unguarded: set[str] = set()
@@ -41,24 +42,26 @@ class Watch:
                 taken.callback(lock.release)
         return True
 
-    def __call__(self, _frame: FrameType, event: str, function: object) -> None:
+    def __call__(self, frame: FrameType, event: str, function: object) -> None:
         """A profiler; it runs in the thread that calls, right before."""
-        name = getattr(function, "__name__", "")
-        if event == "c_call" and name.startswith(self._prefix):
+        if event not in ("call", "c_call"):
+            return
+        name = frame.f_code.co_name if event == "call" else getattr(function, "__name__", "")
+        if name.startswith(self._names):
             self.called.add(name)
             if self._other.submit(self._free).result():
                 self.unguarded.add(name)
 
 
 @contextmanager
-def watched(prefix: str, *locks: Lock) -> Iterator[Watch]:
+def watched(*names: str, locks: tuple[Lock, ...]) -> Iterator[Watch]:
     """Watches this thread's calls.
 
     Args:
-        prefix: Of the names of the functions.
+        names: Of the functions, or what their names begin with.
         locks: Those that whoever frees what the functions use takes before.
     """
-    watch = Watch(prefix, locks)
+    watch = Watch(names, locks)
     sys.setprofile(watch)
     try:
         yield watch
@@ -100,8 +103,22 @@ def use(switch: Switch) -> None:
 
 def test_nothing_is_called_on_a_switch_that_another_thread_may_free_meanwhile() -> None:
     switch = Switch(SwitchConfig(name="s", routes=16))
-    with watched("nd_control_", switch._lock, switch._life) as watch:
+    with watched("nd_control_", locks=(switch._lock, switch._life)) as watch:
         use(switch)
     assert watch.unguarded == set()
     there = {name for name in dir(lib) if name.startswith("nd_control_")}
     assert watch.called == there - {"nd_control_new"}
+
+
+def test_a_page_is_read_by_one_thread_at_a_time_and_unmapped_by_none_meanwhile() -> None:
+    """The copy is one for all readers until its values have been taken."""
+    with Switch(SwitchConfig(name="s")) as switch:
+        page = Page(switch.page_fd)
+        with watched("nd_page_", "reading_of", locks=(page._lock,)) as watch:
+            assert page.read().name == "s"
+            page.close()
+            page.close()
+    assert watch.unguarded == set()
+    assert watch.called == {"nd_page_read", "nd_page_unmap", "reading_of"}
+    with pytest.raises(SwitchError, match="the page is closed"):
+        page.read()
