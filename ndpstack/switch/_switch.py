@@ -100,27 +100,34 @@ class Switch:
         """Begins to forward.
 
         Args:
-            worker: Thread to run on; one of its own when left out.
+            worker: Thread to run on, until it is closed; one of its own when left out.
+
+        Raises:
+            SwitchError: It runs already, the worker has ended, or it has 16 switches.
         """
         with self._lock:
-            own = None if worker else Worker()
-            failure = Failure()
+            runs_on = worker or Worker()
             try:
-                runs_on = (worker or own or Worker()).handle
-                failure.check(lib.nd_control_join(self._handle, runs_on, failure.error))
+                runs_on.run(self, self._handle)
             except SwitchError:
-                if own:
-                    own.close()
+                if worker is None:
+                    runs_on.close()
                 raise
-            self._worker, self._own_worker = worker or own, own
+            self._worker, self._own_worker = runs_on, None if worker else runs_on
 
     def stop(self) -> None:
         """Forwards no more; frames wait in the ports, counters stay."""
         with self._lock:
             lib.nd_control_leave(self._handle)
-            if self._own_worker:
-                self._own_worker.close()
-            self._worker = self._own_worker = None
+            own, self._worker, self._own_worker = self._own_worker, None, None
+            if own:
+                own.close()
+
+    def leave(self, worker: Worker) -> None:
+        """Stops it unless it runs on another worker: this one ends."""
+        with self._lock:
+            if self._control is not None and self._worker in (worker, None):
+                self.stop()
 
     def close(self) -> None:
         """Stops it and closes its ports."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import TYPE_CHECKING, Self
 
 from ndpstack._core import ffi, lib
@@ -10,7 +12,8 @@ from ndpstack.switch._errors import Failure, SwitchError
 from ndpstack.switch._reading import Heartbeat, heartbeat_of
 
 if TYPE_CHECKING:
-    from ndpstack._core import nd_worker
+    from ndpstack._core import nd_control, nd_worker
+    from ndpstack.switch._switch import Switch
 
 _PROFILES = {"adaptive": lib.ND_WORKER_ADAPTIVE, "spin": lib.ND_WORKER_SPIN}
 
@@ -32,23 +35,51 @@ class Worker:
         if not worker:
             raise failure.exception()
         self._worker: nd_worker | None = worker
+        self._lock = threading.RLock()
+        """Taken after those of switches, never before."""
+        self._ends = False
+        self._switches: weakref.WeakSet[Switch] = weakref.WeakSet()
+        """All that were ever started on it and are still there."""
 
     @property
-    def handle(self) -> nd_worker:
-        """The C object."""
+    def _handle(self) -> nd_worker:
         if self._worker is None:
             raise SwitchError("the worker has ended")
         return self._worker
 
+    def run(self, switch: Switch, control: nd_control) -> None:
+        """Begins to run a switch; for `Switch.start`.
+
+        Raises:
+            SwitchError: The switch runs already, the worker has ended, or it has 16 switches.
+        """
+        with self._lock:
+            if self._ends:
+                raise SwitchError("the worker has ended")
+            failure = Failure()
+            self._switches.add(switch)
+            failure.check(lib.nd_control_join(control, self._handle, failure.error))
+
     def heartbeat(self) -> Heartbeat:
-        """What it has done up to now."""
-        return heartbeat_of(lib.nd_worker_stats(self.handle))
+        """What it has done up to now.
+
+        Raises:
+            SwitchError: It has ended.
+        """
+        with self._lock:
+            return heartbeat_of(lib.nd_worker_stats(self._handle))
 
     def close(self) -> None:
-        """Ends the thread; its switches must be stopped before."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            lib.nd_worker_stop(worker)
+        """Stops its switches and ends the thread; may be called again."""
+        with self._lock:
+            self._ends = True
+        # None is added any more. Without the lock: a switch takes its own, and this one's after.
+        for switch in list(self._switches):
+            switch.leave(self)
+        with self._lock:
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                lib.nd_worker_stop(worker)
 
     def __enter__(self) -> Self:
         return self

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from memory_host import fresh_opening, mac
 
 from ndpstack._core import lib
-from ndpstack.switch import GroupConfig, Page, PortConfig, Switch, SwitchConfig, SwitchError, queue
+from ndpstack.switch import (
+    GroupConfig,
+    Page,
+    PortConfig,
+    Switch,
+    SwitchConfig,
+    SwitchError,
+    Worker,
+    queue,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,3 +131,51 @@ def test_a_page_is_read_by_one_thread_at_a_time_and_unmapped_by_none_meanwhile()
     assert watch.called == {"nd_page_read", "nd_page_unmap", "reading_of"}
     with pytest.raises(SwitchError, match="the page is closed"):
         page.read()
+
+
+def test_a_worker_tells_of_itself_until_another_thread_ends_it() -> None:
+    worker = Worker()
+    with watched("nd_worker_", locks=(worker._lock,)) as watch:
+        worker.heartbeat()
+        worker.close()
+        worker.close()
+    assert watch.unguarded == set()
+    assert watch.called == {"nd_worker_stats", "nd_worker_stop"}
+    with pytest.raises(SwitchError, match="the worker has ended"):
+        worker.heartbeat()
+
+
+def test_a_worker_that_ends_stops_its_switches() -> None:
+    """They tell what they did, and may begin anew; as may those that another worker runs."""
+    switch, other = Switch(SwitchConfig(name="a")), Switch(SwitchConfig(name="b"))
+    with Worker() as former:
+        switch.start(former)
+        other.start(former)
+        other.stop()
+        other.start()
+    assert switch.heartbeat().rounds == switch.read().heartbeat.rounds
+    with pytest.raises(SwitchError, match="b is running"):
+        other.start()
+    with pytest.raises(SwitchError, match="the worker has ended"):
+        switch.start(former)
+    with Worker() as worker:
+        switch.start(worker)
+    switch.close()
+    other.close()
+
+
+def test_a_worker_ends_while_its_switches_begin_and_end() -> None:
+    def live(switch: Switch, worker: Worker) -> None:
+        with switch, suppress(SwitchError):  # It has ended.
+            switch.start(worker)
+            switch.heartbeat()
+            switch.stop()
+            switch.start(worker)
+
+    with ThreadPoolExecutor(3) as pool:
+        for _ in range(30):
+            with Worker() as worker:
+                switches = [Switch(SwitchConfig(name=name)) for name in "abc"]
+                lives = [pool.submit(live, switch, worker) for switch in switches]
+            for end in lives:
+                end.result()
