@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ndpstack._core import nd_control, nd_mirror
+    from ndpstack.switch._switch import Switch
 
 Direction = Literal["rx", "tx", "both"]
 
@@ -38,11 +40,11 @@ class MirrorFrame:
     """Length before it was cut to that, or trimmed."""
 
 
-class Mirror:
-    """A ring of copies that the worker fills and this empties; it never holds up the switch.
+class Ring:
+    """The core's part of a mirror, which its switch knows as long as there is something to free.
 
-    Read it from one thread. `Switch.mirror` makes it; the switch closes it with itself, from any
-    thread.
+    Raises:
+        SwitchError: A setting is refused, or the switch has all of its mirrors.
     """
 
     def __init__(
@@ -53,8 +55,6 @@ class Mirror:
         snaplen: int,
         frames: int,
     ) -> None:
-        self._names = {index: name for name, index in ports.items()}
-        self._snaplen = snaplen
         texts = [ffi.new("char[]", name.encode()[:31]) for name in ports]
         names = ffi.new("char *[]", texts)
         config = ffi.new("struct nd_mirror_config *")
@@ -67,23 +67,50 @@ class Mirror:
         mirror = lib.nd_control_mirror(control, config, failure.error)
         if not mirror:
             raise failure.exception()
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
+        """Of the handle. A destructor may free anywhere."""
         self._control = control
         self._mirror: nd_mirror | None = mirror
-        self._records = ffi.new("struct nd_mirror_frame[]", _FRAMES_AT_ONCE)
-        self._bytes = ffi.new("uint8_t[]", _FRAMES_AT_ONCE * snaplen)
-        self._chunk = ffi.new("uint8_t[]", _CHUNK_BYTES)
+        self.freed = False
 
     @property
-    def _handle(self) -> nd_mirror:
+    def handle(self) -> nd_mirror:
+        """The core's object, valid under the lock."""
         if self._mirror is None:
             raise SwitchError("the mirror is closed")
         return self._mirror
 
+    def free(self) -> None:
+        """Ends it; may be called again."""
+        with self.lock:
+            mirror, self._mirror = self._mirror, None
+            if mirror is not None:
+                lib.nd_control_unmirror(self._control, mirror)
+                self.freed = True
+
+
+class Mirror:
+    """A ring of copies that the worker fills and this empties; it never holds up the switch.
+
+    Read it from one thread. `Switch.mirror` makes it; the switch closes it with itself, from any
+    thread. One that is dropped ends, with a ResourceWarning.
+    """
+
+    def __init__(self, switch: Switch, ring: Ring, ports: Mapping[str, int], snaplen: int) -> None:
+        self._ring = ring
+        self._switch = switch
+        """Kept: what frees the ring must find the switch."""
+        self._names = {index: name for name, index in ports.items()}
+        self._snaplen = snaplen
+        self._records = ffi.new("struct nd_mirror_frame[]", _FRAMES_AT_ONCE)
+        self._bytes = ffi.new("uint8_t[]", _FRAMES_AT_ONCE * snaplen)
+        self._chunk = ffi.new("uint8_t[]", _CHUNK_BYTES)
+
     def read(self) -> list[MirrorFrame]:
         """Frames since the last call, a few hundred at most; never waits."""
-        with self._lock:
-            count = lib.nd_mirror_read(self._handle, self._records, self._bytes, _FRAMES_AT_ONCE)
+        ring = self._ring
+        with ring.lock:
+            count = lib.nd_mirror_read(ring.handle, self._records, self._bytes, _FRAMES_AT_ONCE)
         comment = ffi.new("char[]", 64)
         frames = []
         for i in range(count):
@@ -106,8 +133,8 @@ class Mirror:
     def header(self) -> bytes:
         """The beginning of a pcapng file: the ports are its interfaces."""
         out = ffi.new("uint8_t[]", _HEADER_BYTES_MAX)
-        with self._lock:
-            count = lib.nd_mirror_header(self._handle, out, len(out))
+        with self._ring.lock:
+            count = lib.nd_mirror_header(self._ring.handle, out, len(out))
         return bytes(ffi.buffer(out)[0:count])
 
     def read_pcapng(self, limit: int | None = None) -> bytes:
@@ -117,8 +144,8 @@ class Mirror:
             limit: Most bytes; what has no room in them waits for the next call.
         """
         room = _CHUNK_BYTES if limit is None else min(limit, _CHUNK_BYTES)
-        with self._lock:
-            count = lib.nd_mirror_pcapng(self._handle, self._chunk, room)
+        with self._ring.lock:
+            count = lib.nd_mirror_pcapng(self._ring.handle, self._chunk, room)
         return bytes(ffi.buffer(self._chunk)[0:count])
 
     def write(self, file: BinaryIO, limit: int | None = None) -> int:
@@ -136,18 +163,21 @@ class Mirror:
 
     def dropped(self) -> int:
         """Copies that were lost because they were not read in time."""
-        with self._lock:
-            return lib.nd_mirror_dropped(self._handle)
+        with self._ring.lock:
+            return lib.nd_mirror_dropped(self._ring.handle)
 
     def close(self) -> None:
         """Ends it; may be called again."""
-        with self._lock:
-            mirror, self._mirror = self._mirror, None
-            if mirror is not None:
-                lib.nd_control_unmirror(self._control, mirror)
+        self._ring.free()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        ring = getattr(self, "_ring", None)
+        if ring is not None and not ring.freed:
+            ring.free()
+            warnings.warn("unclosed mirror", ResourceWarning, source=self, stacklevel=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +17,7 @@ from ndpstack.switch._c import (
     switch_config,
 )
 from ndpstack.switch._errors import Failure, SwitchError
-from ndpstack.switch._mirror import Mirror
+from ndpstack.switch._mirror import Mirror, Ring
 from ndpstack.switch._queues import Made
 from ndpstack.switch._reading import Address, QueueState, reading_of
 from ndpstack.switch._worker import Worker
@@ -86,7 +85,8 @@ class Switch:
         if not control:
             raise failure.exception()
         self._control: nd_control | None = control
-        self._mirrors: weakref.WeakSet[Mirror] = weakref.WeakSet()
+        self._rings: list[Ring] = []
+        """Of mirrors; here until they are freed, even if their mirrors have been dropped."""
 
     # ---- life ----
 
@@ -135,8 +135,8 @@ class Switch:
             if self._control is None:
                 return
             self.stop()
-            for mirror in list(self._mirrors):
-                mirror.close()
+            for ring in self._rings:
+                ring.free()
             with self._life:
                 lib.nd_control_free(self._control)
                 self._control = None
@@ -421,14 +421,17 @@ class Switch:
             direction: Frames that arrive, that leave, or both.
             snaplen: Bytes of each frame that are kept.
             frames: How many may wait to be read; more are lost and counted.
+
+        Raises:
+            SwitchError: There is no such port, a setting is refused, or it has 8 mirrors.
         """
         with self._lock:
             names = list(ports or self._ports)
             indices = [self._port(name).index for name in names]
             table = dict(zip(names, indices, strict=True))
-            mirror = Mirror(self._handle, table, direction, snaplen, frames)
-            self._mirrors.add(mirror)
-            return mirror
+            ring = Ring(self._handle, table, direction, snaplen, frames)
+            self._rings = [*(known for known in self._rings if not known.freed), ring]
+            return Mirror(self, ring, table, snaplen)
 
     # ---- what it tells ----
 

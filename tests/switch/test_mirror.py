@@ -142,6 +142,23 @@ def test_mirrors_are_bounded(bed: tuple[Switch, list[MemoryHost]]) -> None:
         switch.mirror(["p7"])
 
 
+def test_mirrors_that_are_dropped_are_ended(bed: tuple[Switch, list[MemoryHost]]) -> None:
+    """Those that were closed, by themselves or with their switch, have nothing to end."""
+    switch, _ = bed
+    for _ in range(9):
+        with pytest.warns(ResourceWarning, match="unclosed mirror"):
+            switch.mirror()
+    mirrors = [switch.mirror() for _ in range(8)]
+    for mirror in mirrors:
+        mirror.close()
+    brief = Switch(SwitchConfig(name="s1"))
+    limit = queue("droptail", limit="64pkt")
+    brief.add_port(PortConfig(name="p0", opening=fresh_opening(), queue=limit))
+    last = brief.mirror()
+    brief.close()
+    del last, brief
+
+
 def packet(router: str, source: int, target: str, hop_limit: int = 9) -> bytes:
     """An IPv4 packet, sent to a router's address."""
     head = bytes.fromhex((router + mac(source)).replace(":", "")) + b"\x08\x00"
