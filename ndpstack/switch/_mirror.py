@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from ndpstack._core import ffi, lib
 from ndpstack.switch._errors import Failure, SwitchError
+from ndpstack.switch._forks import forked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,10 +73,18 @@ class Ring:
         self._control = control
         self._mirror: nd_mirror | None = mirror
         self.freed = False
+        self._forked = False
+
+    def disown(self) -> None:
+        """In the child of a fork: nobody fills it there."""
+        self.lock = threading.RLock()
+        self._mirror, self.freed, self._forked = None, True, True
 
     @property
     def handle(self) -> nd_mirror:
         """The core's object, valid under the lock."""
+        if self._forked:
+            raise forked("the mirror")
         if self._mirror is None:
             raise SwitchError("the mirror is closed")
         return self._mirror

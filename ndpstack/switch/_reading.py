@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from ndpstack._core import ffi, lib
 from ndpstack.switch._errors import SwitchError
+from ndpstack.switch._forks import tell_of_forks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -232,6 +233,11 @@ class Page:
         self._lock = threading.RLock()
         """Of the mapping, and of the copy until it has been told."""
         self._copy = ffi.new("struct nd_page *")
+        tell_of_forks(self)
+
+    def disown(self) -> None:
+        """In the child of a fork: a mapping of its own, which may be read and closed."""
+        self._lock = threading.RLock()
 
     def read(self) -> Reading:
         """One moment.

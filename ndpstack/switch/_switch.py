@@ -17,6 +17,7 @@ from ndpstack.switch._c import (
     switch_config,
 )
 from ndpstack.switch._errors import Failure, SwitchError
+from ndpstack.switch._forks import forked, tell_of_forks
 from ndpstack.switch._mirror import Mirror, Ring
 from ndpstack.switch._queues import Made
 from ndpstack.switch._reading import Address, QueueState, reading_of
@@ -64,10 +65,14 @@ class Switch:
     """A software switch; a context manager that closes it.
 
     It forwards while it is started. Every change is made between two rounds of its worker, which
-    waits for nothing; all calls may come from any thread.
+    waits for nothing; all calls may come from any thread. The child of a fork may read what its
+    parent's switch tells, and close it there: the parent's goes on.
 
     Args:
         config: What it is.
+
+    Raises:
+        SwitchError: A setting is refused, or there is no memory or descriptor left.
     """
 
     def __init__(self, config: SwitchConfig) -> None:
@@ -87,14 +92,30 @@ class Switch:
         self._control: nd_control | None = control
         self._rings: list[Ring] = []
         """Of mirrors; here until they are freed, even if their mirrors have been dropped."""
+        self._forked = False
+        tell_of_forks(self)
 
     # ---- life ----
 
     @property
-    def _handle(self) -> nd_control:
+    def _readable(self) -> nd_control:
         if self._control is None:
             raise SwitchError(f"switch {self.config.name} is closed")
         return self._control
+
+    @property
+    def _handle(self) -> nd_control:
+        if self._forked:
+            raise forked(f"switch {self.config.name}")
+        return self._readable
+
+    def disown(self) -> None:
+        """In the child of a fork: leaves all but its page alone."""
+        self._lock, self._life = threading.RLock(), threading.Lock()
+        self._forked = True
+        self._worker = self._own_worker = None
+        for ring in self._rings:
+            ring.disown()
 
     def start(self, worker: Worker | None = None) -> None:
         """Begins to forward.
@@ -106,9 +127,10 @@ class Switch:
             SwitchError: It runs already, the worker has ended, or it has 16 switches.
         """
         with self._lock:
+            control = self._handle
             runs_on = worker or Worker()
             try:
-                runs_on.run(self, self._handle)
+                runs_on.run(self, control)
             except SwitchError:
                 if worker is None:
                     runs_on.close()
@@ -118,7 +140,9 @@ class Switch:
     def stop(self) -> None:
         """Forwards no more; frames wait in the ports, counters stay."""
         with self._lock:
-            lib.nd_control_leave(self._handle)
+            control = self._readable
+            if not self._forked:
+                lib.nd_control_leave(control)
             own, self._worker, self._own_worker = self._own_worker, None, None
             if own:
                 own.close()
@@ -130,7 +154,7 @@ class Switch:
                 self.stop()
 
     def close(self) -> None:
-        """Stops it and closes its ports."""
+        """Stops it and closes its ports; may be called again. In a fork's child, forgets it."""
         with self._lock:
             if self._control is None:
                 return
@@ -138,7 +162,8 @@ class Switch:
             for ring in self._rings:
                 ring.free()
             with self._life:
-                lib.nd_control_free(self._control)
+                if not self._forked:
+                    lib.nd_control_free(self._control)
                 self._control = None
             self._ports.clear()
             self._groups.clear()
@@ -439,7 +464,7 @@ class Switch:
         """Everything that the worker published last: at most a millisecond old while it runs."""
         copy = ffi.new("struct nd_page *")
         with self._life:
-            status = lib.nd_control_read(self._handle, copy)
+            status = lib.nd_control_read(self._readable, copy)
         if status < 0:
             raise SwitchError(f"switch {self.config.name}: {os.strerror(-status)}", -status)
         return reading_of(copy)
@@ -493,7 +518,7 @@ class Switch:
     def page_fd(self) -> int:
         """Descriptor of the shared page, which another process may read as a `Page`."""
         with self._life:
-            return lib.nd_control_page_fd(self._handle)
+            return lib.nd_control_page_fd(self._readable)
 
     def audit(self) -> str | None:
         """What breaks conservation, or None. Frames wait meanwhile: for tests."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from ndpstack._core import ffi, lib
 from ndpstack.switch._config import WorkerConfig
 from ndpstack.switch._errors import Failure, SwitchError
+from ndpstack.switch._forks import forked, tell_of_forks
 from ndpstack.switch._reading import Heartbeat, heartbeat_of
 
 if TYPE_CHECKING:
@@ -40,9 +41,18 @@ class Worker:
         self._ends = False
         self._switches: weakref.WeakSet[Switch] = weakref.WeakSet()
         """All that were ever started on it and are still there."""
+        self._forked = False
+        tell_of_forks(self)
+
+    def disown(self) -> None:
+        """In the child of a fork: there is no such thread."""
+        self._lock = threading.RLock()
+        self._worker, self._forked = None, True
 
     @property
     def _handle(self) -> nd_worker:
+        if self._forked:
+            raise forked("the worker")
         if self._worker is None:
             raise SwitchError("the worker has ended")
         return self._worker
@@ -70,7 +80,10 @@ class Worker:
             return heartbeat_of(lib.nd_worker_stats(self._handle))
 
     def close(self) -> None:
-        """Stops its switches and ends the thread; may be called again."""
+        """Stops its switches and ends the thread; may be called again.
+
+        In a fork's child it does nothing.
+        """
         with self._lock:
             self._ends = True
         # None is added any more. Without the lock: a switch takes its own, and this one's after.

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import sys
+import threading
+import traceback
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
@@ -23,7 +29,7 @@ from ndpstack.switch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 
@@ -179,3 +185,91 @@ def test_a_worker_ends_while_its_switches_begin_and_end() -> None:
                 lives = [pool.submit(live, switch, worker) for switch in switches]
             for end in lives:
                 end.result()
+
+
+def in_child(check: Callable[[], None]) -> None:
+    """Runs it in the child of a fork, which must come to its end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Of forks beside threads.
+        child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)
+        try:
+            check()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@contextmanager
+def held(*locks: Lock) -> Iterator[None]:
+    """Another thread has them."""
+    has, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        for lock in locks:
+            lock.acquire()
+        has.set()
+        let_go.wait()
+        for lock in locks:
+            lock.release()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    has.wait()
+    try:
+        yield
+    finally:
+        let_go.set()
+        thread.join()
+
+
+def test_the_child_of_a_fork_reads_and_leaves_what_its_parent_runs() -> None:
+    """Whatever other threads were at: they are missing there, and hold their locks for ever."""
+    with Worker() as worker, Switch(SwitchConfig(name="s", routes=16)) as switch:
+        switch.add_port(port_config("p0"))
+        switch.start(worker)
+        mirror, page = switch.mirror(), Page(switch.page_fd)
+
+        def check() -> None:
+            for change in (
+                lambda: switch.add_port(port_config("p1")),
+                lambda: switch.remove_port("p0"),
+                lambda: switch.set_address(mac(1), "p0"),
+                lambda: switch.start(worker),
+                switch.start,
+                switch.audit,
+                switch.fdb,
+                worker.heartbeat,
+                mirror.read,
+            ):
+                with pytest.raises(SwitchError, match=r"made before a fork; .* `spawn`") as found:
+                    change()
+                assert found.value.errno == errno.ECHILD
+            with switch, page, worker:
+                assert switch.read().name == page.read().name == "s"
+                assert switch.heartbeat().rounds > 0
+                switch.stop()
+                mirror.close()
+            with pytest.raises(SwitchError, match="s is closed"):
+                switch.read()
+            with Switch(SwitchConfig(name="own")) as own:
+                own.start()
+
+        switch.check_links()
+        with held(switch._lock, switch._life, worker._lock, mirror._ring.lock, page._lock):
+            in_child(check)
+        assert switch.audit() is None
+        assert mirror.read() == []
+        assert page.read().name == "s"
+
+
+def test_the_child_of_a_fork_closes_a_switch_of_its_own_thread() -> None:
+    with Switch(SwitchConfig(name="s")) as switch:
+        switch.start()
+        in_child(switch.close)
+        in_child(switch.stop)
+        assert switch.audit() is None
