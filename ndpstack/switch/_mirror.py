@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from ndpstack._core import ffi, lib
 from ndpstack.switch._errors import Failure, SwitchError
 from ndpstack.switch._forks import forked
+from ndpstack.switch._values import U32_MAX, choice_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from ndpstack.switch._switch import Switch
 
 Direction = Literal["rx", "tx", "both"]
+
+_RX, _TX = 1, 2
+_DIRECTIONS = {"rx": _RX, "tx": _TX, "both": _RX | _TX}
 
 _FRAMES_AT_ONCE = 256
 _HEADER_BYTES_MAX = 192 * 65
@@ -62,8 +66,10 @@ class Ring:
         indices = ffi.new("uint8_t[]", list(ports.values()))
         config.ports, config.port_count = indices, len(ports)
         config.names = names
-        config.rx, config.tx = direction in ("rx", "both"), direction in ("tx", "both")
-        config.snap_bytes, config.frames = snaplen, frames
+        taken = choice_of("mirror", "direction", direction, _DIRECTIONS)
+        config.rx, config.tx = bool(taken & _RX), bool(taken & _TX)
+        config.snap_bytes = number_of("mirror", "snaplen", snaplen, 0, U32_MAX)
+        config.frames = number_of("mirror", "frames", frames, 0, U32_MAX)
         failure = Failure()
         mirror = lib.nd_control_mirror(control, config, failure.error)
         if not mirror:

@@ -8,6 +8,7 @@ from ndpstack._core import ffi, lib
 from ndpstack._disciplines import FAIR_ROUND_BYTES, Queue, single
 from ndpstack.switch._config import QueueConfig
 from ndpstack.switch._errors import SwitchError
+from ndpstack.switch._values import U32_MAX, number_of, text_of
 from ndpstack.toml import Place
 from ndpstack.toml.structs import written
 
@@ -71,7 +72,8 @@ class Made:
     """A discipline as C takes it: the config lives as long as this."""
 
     def __init__(self, config: QueueConfig) -> None:
-        self.ops: nd_queue_ops = lib.nd_queue_find(config.discipline.encode())
+        name = text_of("queue", "discipline", config.discipline)
+        self.ops: nd_queue_ops = lib.nd_queue_find(name)
         if not self.ops:
             raise SwitchError(f"there is no discipline {config.discipline!r}")
         self._children = [Made(child) for child in config.children]
@@ -82,7 +84,8 @@ class Made:
             raise SwitchError("a fair queue needs two children and two quanta")
         made = ffi.new("struct nd_fair_config *")
         for place, child, quantum in zip(made.child, self._children, config.quanta, strict=True):
-            place.ops, place.config, place.quantum_bytes = child.ops, child.config, quantum
+            place.ops, place.config = child.ops, child.config
+            place.quantum_bytes = number_of("fair", "quanta", quantum, 0, U32_MAX)
         for protocol in range(lib.ND_PROTO_COUNT):
             made.child_of[protocol] = 0 if protocol == lib.ND_PROTO_NDP else 1
         return made

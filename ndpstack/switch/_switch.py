@@ -21,6 +21,7 @@ from ndpstack.switch._forks import forked, tell_of_forks
 from ndpstack.switch._mirror import Mirror, Ring
 from ndpstack.switch._queues import Made
 from ndpstack.switch._reading import Address, QueueState, reading_of
+from ndpstack.switch._values import U32_MAX, number_of
 from ndpstack.switch._worker import Worker
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 _ADDRESSES_AT_ONCE = 512
 """Rows copied while the switch stands still."""
+
+_VLAN_MAX = 4094
+_VLAN_SEEN_MAX = 4095
+"""Reserved, but a frame may have it, and its address is learned."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +321,7 @@ class Switch:
                 group_mode(config),
                 ports,
                 len(config.ports),
-                config.divisor,
+                number_of(f"group {config.name}", "divisor", config.divisor, 1, U32_MAX),
                 failure.error,
             )
         )
@@ -355,23 +360,28 @@ class Switch:
         Args:
             mac: With colons.
             to: Port or group.
-            vlan: VLAN id of tagged frames; 0 for untagged ones.
+            vlan: VLAN id of tagged frames, to 4094; 0 for untagged ones.
+
+        Raises:
+            SwitchError: There is no such port or VLAN, it is no address, or there is no room.
         """
         with self._lock:
             failure = Failure()
+            key = _mac(mac), number_of(f"address {mac}", "vlan", vlan, 0, _VLAN_MAX)
             failure.check(
-                lib.nd_control_set_address(
-                    self._handle, _mac(mac), vlan, self._to(to), failure.error
-                )
+                lib.nd_control_set_address(self._handle, *key, self._to(to), failure.error)
             )
 
     def remove_address(self, mac: str, vlan: int = 0) -> None:
-        """Forgets an address, configured or learned."""
+        """Forgets an address, configured or learned.
+
+        Raises:
+            SwitchError: The switch does not know it.
+        """
         with self._lock:
             failure = Failure()
-            failure.check(
-                lib.nd_control_remove_address(self._handle, _mac(mac), vlan, failure.error)
-            )
+            key = _mac(mac), number_of(f"address {mac}", "vlan", vlan, 0, _VLAN_SEEN_MAX)
+            failure.check(lib.nd_control_remove_address(self._handle, *key, failure.error))
 
     def add_route(self, prefix: str, to: str, macs: Mapping[str, str]) -> None:
         """Adds or replaces a route, for frames to a port's own address.
@@ -385,9 +395,9 @@ class Switch:
             failure = Failure()
             address, length = prefix_of(prefix)
             route = ffi.new("struct nd_route *")
-            route.to, route.count = self._to(to), len(macs)
             if len(macs) > len(route.hops):
                 raise SwitchError(f"route {prefix}: at most {len(route.hops)} next hops")
+            route.to, route.count = self._to(to), len(macs)
             for hop, (port, mac) in zip(route.hops, macs.items(), strict=False):
                 hop.port = self._port(port).index
                 hop.mac[0:6] = list(mac_bytes(mac))

@@ -11,26 +11,32 @@ from ndpstack.switch._config import WorkerConfig
 from ndpstack.switch._errors import Failure, SwitchError
 from ndpstack.switch._forks import forked, tell_of_forks
 from ndpstack.switch._reading import Heartbeat, heartbeat_of
+from ndpstack.switch._values import choice_of, fill, number_of
 
 if TYPE_CHECKING:
     from ndpstack._core import nd_control, nd_worker
     from ndpstack.switch._switch import Switch
 
 _PROFILES = {"adaptive": lib.ND_WORKER_ADAPTIVE, "spin": lib.ND_WORKER_SPIN}
+_CPU_MAX = 2**31 - 1
 
 
 class Worker:
     """A C thread that runs up to 16 switches; Python is never in its way.
 
     Switches that exchange frames over memory are quickest on one worker; those with CPUs of their
-    own on one each.
+    own on one each. All calls may come from any thread.
+
+    Raises:
+        SwitchError: A setting is refused, or the thread cannot be started.
     """
 
     def __init__(self, config: WorkerConfig | None = None) -> None:
         given = config or WorkerConfig()
         settings = ffi.new("struct nd_worker_config *")
-        settings.profile = _PROFILES[given.polling]
-        settings.spin_ns, settings.cpu = given.spin_ns, given.cpu
+        settings.profile = choice_of("worker", "polling", given.polling, _PROFILES)
+        settings.cpu = number_of("worker", "cpu", given.cpu, -1, _CPU_MAX)
+        fill(settings, {"spin_ns": "spin_ns"}, "worker", given)
         failure = Failure()
         worker = lib.nd_worker_start(settings, failure.error)
         if not worker:
