@@ -27,6 +27,42 @@ TEST(refuse_full__answers_the_first_packet)
 	CHECK_EQ(hand_usage().server_rpcs, 1);
 }
 
+/* A request to port 41. */
+static void ask_second_server(uint32_t peer, uint64_t id)
+{
+	struct nd_packet packet = hand_packet(ND_HOMA_DATA, peer, id);
+
+	packet.homa.target_port = 41;
+	packet.homa.message_bytes = packet.homa.length = packet.payload_bytes = 100;
+	hand_receive(&packet);
+}
+
+/* One application that answers nobody keeps no other from serving; alone it may have all places. */
+TEST(nd_homa_rpc_last_room__is_for_applications_that_hold_few)
+{
+	struct nd_homa_config config = hand_defaults();
+	struct nd_command listen = { .kind = ND_COMMAND_LISTEN, .port = 41, .app = 3 };
+
+	config.server_rpcs_max = 16;
+	hand_start(&config, false); /* app 1 listens */
+	CHECK_EQ(hand_submit(listen), 0);
+	for (uint64_t i = 0; i < 20; i++)
+		hand_data(2, 100 + 2 * i, 0, 100, 100, 100);
+	CHECK_EQ(hand_usage().server_rpcs, 14);
+	CHECK_EQ(hand_counters()->rpcs_refused, 6);
+	ask_second_server(3, 100);
+	ask_second_server(3, 102);
+	CHECK_EQ(hand_usage().server_rpcs, 16);
+	ask_second_server(3, 104);
+	CHECK_EQ(hand_usage().server_rpcs, 16);
+	listen.kind = ND_COMMAND_UNLISTEN;
+	CHECK_EQ(hand_submit(listen), 0);
+	CHECK_EQ(hand_usage().server_rpcs, 14);
+	for (uint64_t i = 20; i < 24; i++)
+		hand_data(2, 100 + 2 * i, 0, 100, 100, 100);
+	CHECK_EQ(hand_usage().server_rpcs, 16);
+}
+
 TEST(refuse_full__others_do_not_know_the_note)
 {
 	struct nd_packet packet = hand_packet(ND_HOMA_DATA, 2, 102);

@@ -69,6 +69,7 @@ static void init_parts(struct nd_homa *homa, uint8_t *base, uint64_t salt)
 	nd_pool_init(&homa->rpcs, base + l.rpcs, config->rpcs_max, sizeof(struct nd_homa_rpc));
 	homa->clients = (uint32_t *)(void *)(base + l.clients);
 	homa->client_mask = client_places(config) - 1;
+	homa->server_rpcs_any = config->server_rpcs_max;
 	memset(homa->clients, 0xff, client_places(config) * sizeof(uint32_t));
 	nd_map_init(&homa->known, base + l.known, known_max(config), salt);
 	nd_pool_init(&homa->peers, base + l.peers, config->peers_max, sizeof(struct nd_homa_peer));

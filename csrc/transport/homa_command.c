@@ -6,6 +6,33 @@
 
 typedef int handler(struct nd_homa *homa, struct nd_command *command, nd_ns now);
 
+/* The last of the places for requests that no application has alone while others serve as well. */
+#define LAST_PLACES 8u /* 1 / so many of server_rpcs_max */
+
+static bool several_serve(const struct nd_homa *homa)
+{
+	uint32_t first = ND_NONE;
+
+	for (uint32_t i = 0; i <= homa->ports.mask; i++) {
+		uint32_t app = homa->ports.slots[i].value;
+
+		if (app != ND_NONE && first != ND_NONE && app != first)
+			return true;
+		if (app != ND_NONE)
+			first = app;
+	}
+	return false;
+}
+
+/* The ports are others now. */
+static void share_places(struct nd_homa *homa)
+{
+	uint32_t most = homa->config.server_rpcs_max;
+
+	homa->server_rpcs_any = several_serve(homa) ? most - (most + LAST_PLACES - 1) / LAST_PLACES
+						    : most;
+}
+
 static int do_listen(struct nd_homa *homa, struct nd_command *command, nd_ns now)
 {
 	(void)now;
@@ -13,7 +40,10 @@ static int do_listen(struct nd_homa *homa, struct nd_command *command, nd_ns now
 		return -EINVAL;
 	if (nd_map_get(&homa->ports, command->port) != ND_NONE)
 		return -EADDRINUSE;
-	return nd_map_set(&homa->ports, command->port, command->app) ? 0 : -ENOBUFS;
+	if (!nd_map_set(&homa->ports, command->port, command->app))
+		return -ENOBUFS;
+	share_places(homa);
+	return 0;
 }
 
 static bool awaits_reply_of(const struct nd_homa *homa, const struct nd_homa_rpc *rpc,
@@ -30,6 +60,7 @@ static int do_unlisten(struct nd_homa *homa, struct nd_command *command, nd_ns n
 	if (nd_map_get(&homa->ports, command->port) != command->app)
 		return -ENOENT;
 	nd_map_remove(&homa->ports, command->port);
+	share_places(homa);
 	for (uint32_t i = 0; i < homa->rpcs.limit; i++) {
 		struct nd_homa_rpc *rpc = nd_homa_rpc_at(homa, i);
 
@@ -266,6 +297,7 @@ static int do_detach(struct nd_homa *homa, struct nd_command *command, nd_ns now
 {
 	while (unlisten_one(homa, command->app))
 		;
+	share_places(homa);
 	for (uint32_t i = 0; i < homa->rpcs.limit; i++) {
 		if (homa->rpcs.next[i] == ND_POOL_USED &&
 		    nd_homa_rpc_at(homa, i)->app == command->app)

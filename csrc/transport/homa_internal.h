@@ -208,11 +208,14 @@ static inline void nd_homa_rpc_event(struct nd_homa *homa, struct nd_homa_rpc *r
 }
 
 void nd_homa_rpc_release(struct nd_homa *homa, struct nd_homa_rpc *rpc);
-/* May another RPC be opened, by this peer if it is one of a peer's? */
-static inline bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer)
+/* May the application have one of the last places, which are for those that hold few? */
+bool nd_homa_rpc_last_room(const struct nd_homa *homa, uint32_t app);
+/* May another RPC be opened, by this peer if it is one of a peer's, for the application? */
+static inline bool nd_homa_rpc_room(const struct nd_homa *homa, const struct nd_homa_peer *peer,
+				    uint32_t app)
 {
 	return homa->rpcs.used < homa->rpcs.limit &&
-	       homa->server_rpcs < homa->config.server_rpcs_max &&
+	       (homa->server_rpcs < homa->server_rpcs_any || nd_homa_rpc_last_room(homa, app)) &&
 	       (!peer || peer->server_rpcs < homa->config.peer_rpcs_max);
 }
 

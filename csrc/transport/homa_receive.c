@@ -106,10 +106,11 @@ static void answer_unknown_resend(struct nd_homa *homa, const struct nd_homa_pee
 {
 	uint64_t id = packet->homa.sender_id ^ 1;
 	bool is_request = id & 1;
+	uint32_t app = nd_map_get(&homa->ports, packet->homa.target_port);
 
 	if (is_request && nd_homa_done_has(homa, packet->source, id, now))
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_DONE);
-	else if (is_request && !nd_homa_rpc_room(homa, peer))
+	else if (is_request && !nd_homa_rpc_room(homa, peer, app))
 		nd_homa_receive_full(homa, packet);
 	else if (is_request && homa->config.unknown_resend)
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_RESEND, 0);

@@ -13,7 +13,7 @@ static void refuse_full(struct nd_homa *homa, const struct nd_packet *packet)
 }
 
 /* Why a request may not be opened; true when something was said or counted. */
-static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
+static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer, uint32_t app,
 		   const struct nd_packet *packet, uint32_t known, nd_ns now)
 {
 	struct nd_homa_counters *counters = &homa->counters;
@@ -33,7 +33,7 @@ static bool refuse(struct nd_homa *homa, const struct nd_homa_peer *peer,
 		nd_homa_receive_unknown(homa, packet, ND_HOMA_RPC_UNKNOWN, ND_HOMA_NOTE_TOO_LONG);
 		return true;
 	}
-	if (!nd_homa_rpc_room(homa, peer)) {
+	if (!nd_homa_rpc_room(homa, peer, app)) {
 		refuse_full(homa, packet);
 		return true;
 	}
@@ -54,7 +54,7 @@ static struct nd_homa_rpc *open_request(struct nd_homa *homa, struct nd_homa_pee
 						ND_HOMA_NOTE_NO_PORT);
 		return NULL;
 	}
-	if (refuse(homa, peer, packet, slot->value, now))
+	if (refuse(homa, peer, app, packet, slot->value, now))
 		return NULL;
 	rpc = nd_homa_rpc_accept(homa, peer, packet->homa.sender_id | 1, slot, now);
 	if (!rpc) {

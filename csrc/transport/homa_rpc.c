@@ -84,6 +84,13 @@ struct nd_homa_rpc *nd_homa_rpc_accept(struct nd_homa *homa, struct nd_homa_peer
 	return rpc;
 }
 
+ND_NOINLINE bool nd_homa_rpc_last_room(const struct nd_homa *homa, uint32_t app)
+{
+	return homa->server_rpcs < homa->config.server_rpcs_max &&
+	       (app >= homa->config.apps_max ||
+		homa->held[app] < homa->config.server_rpcs_max / 2);
+}
+
 static void drop_event(struct nd_homa *homa, struct nd_homa_rpc *rpc, uint8_t event)
 {
 	rpc->events &= (uint8_t)~event;

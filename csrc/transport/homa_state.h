@@ -218,6 +218,7 @@ struct nd_homa {
 	struct nd_heap timers;   /* by time */
 	uint32_t client_rpcs;
 	uint32_t server_rpcs;
+	uint32_t server_rpcs_any; /* below it a request finds room, whosever it is */
 
 	struct nd_heap ready;        /* messages with DATA to send, by srpt_key() */
 	struct nd_heap ready_oldest; /* ... those longer than a packet, oldest first */
