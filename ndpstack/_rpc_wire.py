@@ -81,9 +81,13 @@ class MsgpackCodec:
         """The value of bytes.
 
         Raises:
-            ValueError: They are no msgpack, or claim more than there is.
+            ValueError: They are no msgpack, claim more than there is, or are a map with keys that
+                no dictionary has.
         """
-        return msgpack.unpackb(data, strict_map_key=False)
+        try:
+            return msgpack.unpackb(data, strict_map_key=False)
+        except TypeError as error:  # A tuple that is a key travels as a list.
+            raise ValueError(f"a map has a key that no dictionary can have: {error}") from None
 
 
 class RequestHead(NamedTuple):

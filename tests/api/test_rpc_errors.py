@@ -34,6 +34,10 @@ def make_service() -> Service:
         return a + b
 
     @service.method
+    async def by_pair() -> dict[tuple[int, int], int]:
+        return {(1, 2): 3}
+
+    @service.method
     async def open_file() -> None:
         raise ValueError("bad name \udcff")
 
@@ -60,6 +64,18 @@ def test_an_error_that_cannot_be_told_as_it_is_ends_its_call_alone(
             await client.call(method, timeout=20)
         assert (caught.value.kind, caught.value.text) == (kind_there, text)
         await client.notify(method)
+        assert await client.call("add", 1, 2, timeout=20) == 3
+
+    with_client(kind, pair, make_service(), body)
+
+
+@by_loop
+def test_a_value_that_no_dictionary_can_be_is_an_error_of_its_call_alone(
+    kind: str, pair: Pair
+) -> None:
+    async def body(client: Client) -> None:
+        with pytest.raises(ValueError, match="a key that no dictionary can have"):
+            await client.call("by_pair", timeout=20)
         assert await client.call("add", 1, 2, timeout=20) == 3
 
     with_client(kind, pair, make_service(), body)
