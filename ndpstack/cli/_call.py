@@ -13,6 +13,7 @@ from ndpstack.cli import _connect
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import seconds, server_port
 from ndpstack.cli._serve import PORT
+from ndpstack.cli._service import printable
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def value_of(text: str) -> object:
     """An argument: JSON if it is any, else the text itself."""
     try:
         return json.loads(text, parse_constant=_no_json)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -57,7 +58,8 @@ def execute(arguments: argparse.Namespace) -> int:
         try:
             asyncio.run(_call(stack, arguments))
         except RemoteError as error:
-            print(f"ndpstack: the method raised {error.kind}: {error.text}", file=sys.stderr)
+            said = f"{printable(error.kind)}: {printable(error.text)}"
+            print(f"ndpstack: the method raised {said}", file=sys.stderr)
             return Exit.FAILED
         except OverflowError:
             raise UserError(
@@ -83,7 +85,10 @@ async def _call(stack: Stack, arguments: argparse.Namespace) -> None:
 
 
 def _text(value: object) -> str:
-    return json.dumps(_plain(value), allow_nan=False)
+    try:
+        return json.dumps(_plain(value), allow_nan=False)
+    except RecursionError:
+        raise ValueError("the value is nested too deeply to be printed as JSON") from None
 
 
 def _plain(value: object) -> object:
@@ -93,11 +98,17 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, dict):
-        return {
-            key.hex() if isinstance(key, bytes) else key: _plain(each)
-            for key, each in value.items()
-        }
-    is_json = isinstance(value, int | str | None) or (
+        return {_key(key): _plain(each) for key, each in value.items()}
+    return value if _is_json(value) else str(value)
+
+
+def _key(key: object) -> object:
+    if isinstance(key, bytes):
+        return key.hex()
+    return key if _is_json(key) else str(key)
+
+
+def _is_json(value: object) -> bool:
+    return isinstance(value, int | str | None) or (
         isinstance(value, float) and math.isfinite(value)
     )
-    return value if is_json else str(value)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import msgpack
 import pytest
 
 from ndpstack import HomaSocket, Stack, StackConfig, _homa
 from ndpstack.cli import main
+from ndpstack.cli._call import _text, value_of
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import SERVER_PORT_MAX
+from ndpstack.cli._serve import PORT
 from ndpstack.errors import make_error
+from ndpstack.rpc import Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,6 +169,92 @@ def test_streams_and_values_are_told_apart(
     assert main(["call", *to, "count", "3"]) == Exit.FAILED
     said = capsys.readouterr()
     assert (said.out, "count streams" in said.err) == ("", True)
+
+
+@contextmanager
+def served(service: Service) -> Iterator[list[str]]:
+    """Serves in a thread, and gives the words that say where."""
+    name = f"test-try-{os.getpid()}-{time.monotonic_ns()}"
+    ready, over = threading.Event(), threading.Event()
+
+    async def serve(stack: Stack) -> None:
+        async with service.serving(stack, PORT):
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    end = StackConfig(name=name, backend="memory", address="10.0.0.1", listen=True)
+    with Stack(end) as stack:
+        thread = threading.Thread(target=lambda: asyncio.run(serve(stack)))
+        thread.start()
+        try:
+            assert ready.wait(20)
+            yield ["-m", name, stack.address]
+        finally:
+            over.set()
+            thread.join()
+
+
+def make_odd_service() -> Service:
+    service = Service("odd")
+
+    @service.method
+    async def by_pair() -> object:
+        return {(1, 2): 3}
+
+    @service.method
+    async def by_time() -> object:
+        return {msgpack.Timestamp(1, 0): 1}
+
+    @service.method
+    async def by_number() -> object:
+        return {float("nan"): 1, 2.5: 2, None: 3, b"\x01": 4}
+
+    @service.method
+    async def paint() -> None:
+        raise ValueError("\x1b[31mred\nndpstack: all is well")
+
+    return service
+
+
+def test_keys_that_json_has_not_are_text(capsys: pytest.CaptureFixture[str]) -> None:
+    with served(make_odd_service()) as to:
+        assert main(["call", *to, "by_time"]) == Exit.OK
+        assert json.loads(capsys.readouterr().out) == {str(msgpack.Timestamp(1, 0)): 1}
+        assert main(["call", *to, "by_number"]) == Exit.OK
+        assert json.loads(capsys.readouterr().out) == {"nan": 1, "2.5": 2, "null": 3, "01": 4}
+
+
+def test_a_value_that_no_dictionary_can_be_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with served(make_odd_service()) as to:
+        assert main(["call", *to, "by_pair"]) == Exit.USAGE
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert "a key that no dictionary can have" in printed.err
+
+
+def test_what_a_method_raised_does_not_tell_the_terminal_what_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with served(make_odd_service()) as to:
+        assert main(["call", *to, "paint"]) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert said.removesuffix("\n").isprintable()
+    assert r"ValueError: '\x1b[31mred\nndpstack: all is well'" in said
+
+
+def test_an_argument_that_is_nested_too_deeply_is_text() -> None:
+    deep = "[" * 90_000
+    assert value_of(deep) == deep
+    assert value_of("[[1]]") == [[1]]
+
+
+def test_a_value_that_is_nested_too_deeply_is_said_to_be() -> None:
+    """Some hundred levels, which msgpack takes, are too many where a level is two calls."""
+    nested: list[object] = []
+    for _ in range(90_000):
+        nested = [nested]
+    with pytest.raises(ValueError, match="nested too deeply to be printed"):
+        _text(nested)
 
 
 @pytest.mark.parametrize("way", [[], ["--stream"]])
