@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import selectors
@@ -12,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
+from ndpstack import _json
 from ndpstack._errors import UserError
 from ndpstack._status import DEFAULT_SERVICE, Owner, socket_address, stack_pid, title
 
@@ -183,7 +183,7 @@ class StatusQuestion:
                 f"{title(self._service)}: no {self._name}; it has ended, or is of another version"
             )
         try:
-            document = json.loads(self._data)
+            document = _json.loads(self._data)
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):

@@ -19,7 +19,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ndpstack import __version__
+from ndpstack import __version__, _json
 from ndpstack._errors import UserError
 from ndpstack.scenario import load_scenario
 from ndpstack.toml import split_override
@@ -179,12 +179,13 @@ class Store:
     def get(self, point: Point) -> Document | None:
         """The outcome, or None when the point has not been run."""
         try:
-            result = json.loads(self._path(point).read_text())
-        except (OSError, ValueError):
+            result = _json.loads(self._path(point).read_text())
+        except (OSError, ValueError, RecursionError):
             return None
         # What is not one of ours, or not whole, is a point to be run again.
-        ours = isinstance(result, dict) and isinstance(result.get("result"), dict)
-        return result if ours else None
+        if isinstance(result, dict) and isinstance(result.get("result"), dict):
+            return result
+        return None
 
     def put(self, point: Point, outcome: Document) -> None:
         """Keeps an outcome; it is there whole or not at all."""

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
+from ndpstack._json import refuse_constant
 from ndpstack.cli import _connect
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._numbers import seconds, server_port
@@ -41,13 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def value_of(text: str) -> object:
     """An argument: JSON if it is any, else the text itself."""
     try:
-        return json.loads(text, parse_constant=_no_json)
+        return json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         return text
-
-
-def _no_json(name: str) -> object:
-    raise ValueError(f"{name} is Python's, not JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:

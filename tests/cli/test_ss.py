@@ -300,7 +300,11 @@ def ask_anyway(service: str) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("answer", [b"[]", b"nonsense", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "answer",
+    [b"[]", b"nonsense", b"[" * 100_000, b'{"peers": NaN}', b'{"x": -Infinity}', b'{"x": 1e999}'],
+    ids=["list", "nonsense", "deep", "NaN", "infinite", "huge"],
+)
 def test_an_answer_that_is_no_document(answer: bytes) -> None:
     name = f"test-nonsense-{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as server:

@@ -177,7 +177,14 @@ def test_a_full_disk_is_told_and_what_is_done_is_kept(scenario: str, tmp_path: P
         store.put(point, {})
 
 
-@pytest.mark.parametrize("other", ['{"ndpstack": "0', "[]", '{"result": 3}'])
+@pytest.mark.parametrize(
+    "other",
+    [
+        '{"ndpstack": "0', "[]", '{"result": 3}', '{"result": {"flows": NaN}}',
+        '{"result": {"flows": 1e999}}', "[" * 90_000,
+    ],
+    ids=["cut", "list", "number", "NaN", "huge", "deep"],
+)  # fmt: skip
 def test_a_broken_or_other_outcome_is_not_taken(scenario: str, tmp_path: Path, other: str) -> None:
     _sweep_here(scenario, tmp_path / "out", "topology.hosts=4")
     for path in (tmp_path / "out" / "points").iterdir():
