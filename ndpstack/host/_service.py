@@ -26,6 +26,8 @@ from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ndpstack._stack import Backend, PortState, Profile
 
 log = logging.getLogger("ndpstack.host")
@@ -191,25 +193,28 @@ class HostService:
         }
 
     def serve(self) -> None:
-        """Serves until SIGTERM or SIGINT."""
-        reader, writer = socket.socketpair()
-        reader.setblocking(False)
-        writer.setblocking(False)
-        before = signal.set_wakeup_fd(writer.fileno())
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop)
-        try:
-            with selectors.DefaultSelector() as selector:
-                selector.register(reader, selectors.EVENT_READ)
-                selector.register(self._status, selectors.EVENT_READ)
-                self._look()
-                notify("READY=1", f"STATUS={self._line()}")
-                log.info("ready: %s", self._line())
-                self._loop(selector)
-        finally:
-            signal.set_wakeup_fd(before)
-            reader.close()
-            writer.close()
+        """Serves until SIGTERM or SIGINT, which are as they were when it returns."""
+        with self._signals() as reader, selectors.DefaultSelector() as selector:
+            selector.register(reader, selectors.EVENT_READ)
+            selector.register(self._status, selectors.EVENT_READ)
+            self._look()
+            notify("READY=1", f"STATUS={self._line()}")
+            log.info("ready: %s", self._line())
+            self._loop(selector)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[socket.socket]:
+        """Has signals end it, and gives what is readable then."""
+        with contextlib.ExitStack() as held:
+            reader, writer = map(held.enter_context, socket.socketpair())
+            reader.setblocking(False)
+            writer.setblocking(False)
+            held.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(writer.fileno()))
+            for number in (signal.SIGTERM, signal.SIGINT):
+                before = signal.signal(number, self._stop)
+                # None: not Python's, which cannot be put back.
+                held.callback(signal.signal, number, before or signal.SIG_DFL)
+            yield reader
 
     def _loop(self, selector: selectors.BaseSelector) -> None:
         watchdog = watchdog_seconds()
