@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from ndpstack._errors import UserError
+from ndpstack._units import parse_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SERVICE: Final = "host"
 NAME_BYTES_MAX: Final = 32
+PID_MAX: Final = 1 << 22
+"""Of Linux."""
 ASKERS_MAX: Final = 64
 """At once, of one socket; the first makes room for one more."""
 _OWNER_SECONDS: Final = 1.0
@@ -36,7 +39,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 def stack_pid(service: str) -> int | None:
     """The process of a stack's name, PID.N; None: it is a host service's."""
     pid, _, number = service.partition(".")
-    return int(pid) if pid.isdecimal() and number.isdecimal() else None
+    return parse_whole(pid, PID_MAX) if number.isdecimal() else None
 
 
 def title(service: str) -> str:

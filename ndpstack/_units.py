@@ -45,6 +45,10 @@ _TIMES = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, "min": 60
 _PER_SECOND = {"/s": 1, "K/s": 10**3, "M/s": 10**6, "/ms": 10**3, "/us": 10**6}
 
 
+_WHOLE_DIGITS_MAX = 100
+"""Fewer than Python converts: beyond 4300 digits it raises an error of its own."""
+
+
 class UnitError(ValueError):
     """The text is no quantity of the wanted kind; says which would be."""
 
@@ -75,6 +79,14 @@ def _scale(value: object, units: dict[str, int], kind: str, example: str) -> Fra
         wrong = f": {unit!r} is no unit of {kind}" if unit else " has no unit"
         raise UnitError(f"{value!r}{wrong}; {hint}")
     return Fraction(number.replace("_", "").replace(",", "")) * units[unit]
+
+
+def parse_whole(text: str, most: int) -> int | None:
+    """The number whose decimal digits the text is, up to `most`; None when it is none."""
+    if not text.isdecimal() or len(text) > _WHOLE_DIGITS_MAX:
+        return None
+    number = int(text)
+    return number if number <= most else None
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

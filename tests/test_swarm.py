@@ -83,7 +83,11 @@ def test_command_fails_with_the_command_that_repeats(capsys: pytest.CaptureFixtu
     assert "repeat it: ndpstack swarm --seed 4 --protocol homa --calm --set mtu=40" in shown
 
 
-@pytest.mark.parametrize("word", ["loss_ppm", "loss_ppm=", "loss_ppm=-1", "loss_ppm=4294967296"])
+@pytest.mark.parametrize(
+    "word",
+    ["loss_ppm", "loss_ppm=", "loss_ppm=-1", "loss_ppm=4294967296", f"loss_ppm={'9' * 5000}"],
+    ids=["none", "empty", "negative", "large", "endless"],
+)
 def test_command_refuses_settings_that_are_none(
     word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

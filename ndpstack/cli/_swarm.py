@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ndpstack._errors import UserError
 from ndpstack._swarm import Outcome, Plan, Protocol, default_jobs, fresh_seed, options_help, run
+from ndpstack._units import parse_whole
 from ndpstack.cli._exit import Exit
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SEEDS_DEFAULT = 1000
 
 SEED_MAX: Final = (1 << 64) - 1
+
+SETTING_MAX: Final = (1 << 32) - 1
 
 MINUTES_MAX: Final = 1_000_000
 """Two years."""
@@ -64,10 +67,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _settings(words: Sequence[str]) -> dict[str, int]:
     settings: dict[str, int] = {}
     for word in words:
-        name, separator, value = word.partition("=")
-        if not separator or not value.isdecimal() or int(value) >= 1 << 32:
-            raise UserError(f"--set {word}: write NAME=VALUE with a value of 0 to 4294967295")
-        settings[name] = int(value)
+        name, _, text = word.partition("=")
+        value = parse_whole(text, SETTING_MAX)
+        if value is None:
+            raise UserError(f"--set {word}: write NAME=VALUE with a value of 0 to {SETTING_MAX}")
+        settings[name] = value
     return settings
 
 

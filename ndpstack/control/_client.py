@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from ndpstack._errors import UserError
+from ndpstack._units import parse_whole
 from ndpstack.control._wire import (
     API_VERSION,
     Call,
@@ -56,13 +57,14 @@ def connect(address: str, timeout_seconds: float) -> socket.socket:
     if address.startswith(("/", ".")):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     else:
-        host, _, port = address.rpartition(":")
+        host, _, text = address.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        if not port.isdecimal() or int(port) > PORT_MAX:
+        port = parse_whole(text, PORT_MAX)
+        if port is None:
             raise UnreachableError(f"{address}: neither a path nor ADDRESS:PORT")
         sock = socket.socket(family, socket.SOCK_STREAM)
-        target = (host, int(port))
+        target = (host, port)
     sock.settimeout(timeout_seconds)
     try:
         sock.connect(target)

@@ -84,6 +84,8 @@ def parse_scenario(
         table: Table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{name}: not TOML: {error}") from None
+    except ValueError:
+        raise UserError(f"{name}: an integer in it has thousands of digits") from None
     except RecursionError:
         raise UserError(f"{name}: tables or lists are nested too deeply") from None
     applied = tuple(overrides)

@@ -26,6 +26,9 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
 TEXT_MAX = 4096
 """Characters of a text: a path is not longer."""
 
+KEY_MAX = 1 << 32
+"""Of keys that are numbers."""
+
 Table = dict[str, object]
 """A TOML table."""
 
@@ -199,7 +202,8 @@ class Decoder:
 
     def _key(self, kinds: tuple[object, ...], key: str, place: Place) -> object:
         if kinds[0] is not str:
-            return self._any(kinds[0], int(key) if key.isdecimal() else key, place)
+            number = units.parse_whole(key, KEY_MAX)
+            return self._any(kinds[0], key if number is None else number, place)
         if kinds[1] is object:
             return key.replace("-", "_")
         if not NAME.fullmatch(key):

@@ -7,6 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
+from ndpstack._units import parse_whole
 
 if TYPE_CHECKING:
     from ndpstack.toml._decode import Table
@@ -36,7 +37,7 @@ def _value(text: str) -> object:
     """The TOML value of that text; a text that is none stands for itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # Not TOML, or an integer of thousands of digits.
         return text
 
 
@@ -63,8 +64,9 @@ def _same_key(node: dict[str, object], key: str) -> str:
 
 
 def _index(node: list[object], key: str, item: str) -> int:
-    if not key.isdecimal() or int(key) >= len(node):
+    index = parse_whole(key, len(node) - 1)
+    if index is None:
         raise UserError(
             f"{item}: {key!r} is no index; there are {len(node)} entries, counted from 0"
         )
-    return int(key)
+    return index

@@ -33,7 +33,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """Fields that are enums in C: the words for 0, 1, 2 ..."""
 
 _LIMIT = "struct nd_limit"
-_PACKETS = re.compile(r"\s*([0-9]+)\s*pkt\s*")
+_PACKETS = re.compile(r"\s*([0-9]{1,20})\s*pkt\s*")
 
 
 def struct_fields(struct: str) -> dict[str, CType]:

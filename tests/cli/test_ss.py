@@ -357,6 +357,12 @@ def test_a_state_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert "invalid choice: 'opne'" in capsys.readouterr().err
 
 
+def test_a_stack_of_no_process(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of more digits than Python takes for a number."""
+    assert main(["ss", "--service", f"{'9' * 5000}.1"]) == Exit.USAGE
+    assert "does not answer (AF_UNIX path too long)" in capsys.readouterr().err
+
+
 def test_a_bad_address(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ss", "--peer", "nowhere"]) == Exit.USAGE
     assert "--peer must be an IP address" in capsys.readouterr().err

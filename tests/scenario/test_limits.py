@@ -13,6 +13,9 @@ from ndpstack.sim import Simulation
 if TYPE_CHECKING:
     from pathlib import Path
 
+DIGITS = "9" * 5000
+"""More than Python takes for a number."""
+
 BASE = """
 duration = "1ms"
 [topology]
@@ -70,6 +73,9 @@ def scheduler(rate: str) -> str:
         ("topology.hosts=70000", r"topology\.hosts: 70000 is not within 1 to 65536"),
         ("transport.ndp.mtu=64B", r"transport\.ndp\.mtu: '64B' is not within 68B to 65\.53KB"),
         ("probes.timeline-host=4", r"probes\.timeline-host: there is no host 4; they are 0 to 3"),
+        (f"seed={DIGITS}", r"seed: '9+' is not a whole number"),
+        (f"traffic.{DIGITS}.size=1KB", r"'9+' is no index; there are 1 entries"),
+        (f"transport.ndp.mss-bytes={DIGITS}pkt", r"transport\.ndp\.mss-bytes: '9+pkt' is not"),
     ],
 )
 def test_a_number_beyond_reason_is_refused(item: str, message: str) -> None:
@@ -120,6 +126,11 @@ def test_measured_delays_are_checked(tmp_path: Path, text: str, message: str) ->
     item = "hosts.receive-delay.file=delays.txt"
     with pytest.raises(UserError, match=message):
         Simulation(parse_scenario(BASE, base=tmp_path, overrides=[item]))
+
+
+def test_an_integer_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(UserError, match="scenario: an integer in it has thousands of digits"):
+        parse_scenario(f"seed = {DIGITS}")
 
 
 def test_tables_within_tables_without_end_are_refused() -> None:

@@ -183,6 +183,7 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("daemon = 3", "is not a table"),
         ("[daemon", "switchd.toml"),
         ("a = " + "[" * 3000, "nested too deeply"),
+        (f"[switch.a.port.p]\ntc-to-dscp={{ {'9' * 5000} = 1 }}", "is not a whole number"),
     ],
 )
 def test_mistakes_name_the_remedy(tmp_path: Path, table: str, text: str) -> None:

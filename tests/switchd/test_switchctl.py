@@ -332,7 +332,7 @@ def test_closed_standard_files_are_no_reason_to_fail(
 
 
 def test_an_address_without_a_port_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    for address in ("127.0.0.1", "127.0.0.1:65536"):
+    for address in ("127.0.0.1", "127.0.0.1:65536", f"127.0.0.1:{'9' * 5000}"):
         assert main(["--socket", address, "show", "status"]) == 3
         assert "neither a path nor ADDRESS:PORT" in capsys.readouterr().err
 
