@@ -109,7 +109,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.lua == (arguments.file is not None):
         raise UserError("name a FILE to decode, or --lua for Wireshark's dissector")
     if arguments.lua:
-        sys.stdout.write(lua_dissector())
+        print(lua_dissector(), end="")
         return Exit.OK
     return _show(arguments)
 

@@ -41,16 +41,26 @@ class Record:
 
 
 class _Watched:
-    """A file that counts reads: the reader does not tell the end of a file from a cut."""
+    """A file that counts reads: the reader tells neither a cut nor an error from a file's end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.reads = self.got = 0
+        self._error: OSError | None = None
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
+        try:
+            data = self._file.read(size)
+        except OSError as error:
+            self._error = error
+            raise
         self.reads, self.got = self.reads + 1, len(data)
         return data
+
+    def check(self) -> None:
+        """Raises what a read has raised."""
+        if self._error is not None:
+            raise self._error
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a file has
         return getattr(self._file, name)
@@ -60,8 +70,8 @@ def read_capture(path: str | Path) -> Iterator[Record]:
     """The frames of a file, in its order; `-` is standard input.
 
     Raises:
-        CaptureError: It is no capture of Ethernet frames, or it ends in the middle of a packet; the
-            packets before that were given.
+        CaptureError: It is no capture of Ethernet frames, cannot be read, or ends in the middle of
+            a packet; the packets before that were given.
     """
     from_stdin = path == "-"
     name = "standard input" if from_stdin else path
@@ -70,7 +80,10 @@ def read_capture(path: str | Path) -> Iterator[Record]:
     except OSError as error:
         raise CaptureError(f"{name}: {error.strerror}") from error
     with file:
-        yield from _records(name, file)
+        try:
+            yield from _records(name, file)
+        except OSError as error:
+            raise CaptureError(f"{name}: cannot be read: {error.strerror}") from error
 
 
 def _records(path: str | Path, file: BufferedReader) -> Iterator[Record]:
@@ -92,6 +105,7 @@ def _records(path: str | Path, file: BufferedReader) -> Iterator[Record]:
     try:
         reader = (RawPcapNgReader if modern else RawPcapReader)(watched)
     except (Scapy_Exception, EOFError) as error:
+        watched.check()
         raise CaptureError(f"{path}: truncated in its file header") from error
     read = reader._read_block if modern else reader._read_packet
     number = 0
@@ -100,6 +114,7 @@ def _records(path: str | Path, file: BufferedReader) -> Iterator[Record]:
         try:
             block = read()
         except EOFError:
+            watched.check()
             if watched.got or watched.reads > 1:
                 raise CaptureError(f"{path}: truncated behind packet {number}") from None
             return

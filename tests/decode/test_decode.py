@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -18,9 +21,12 @@ from ndpstack._core import ffi, lib
 from ndpstack.cli import _decode, main
 from ndpstack.cli._exit import Exit
 from ndpstack.contrib.scapy import NDP, Homa, HomaAck, HomaAckEntry, HomaData
-from ndpstack.decode import CaptureError, decode_frame, read_capture
+from ndpstack.decode import CaptureError, _capture, decode_frame, read_capture
 from ndpstack.scenario import parse_scenario
 from ndpstack.sim import Simulation
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAC = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 V4 = IP(src="10.0.0.11", dst="10.0.0.10")
@@ -238,6 +244,45 @@ def test_an_empty_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     path.touch()
     assert main(["decode", str(path)]) == Exit.USAGE
     assert f"{path}: the file is empty" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """Our memory has no page at 0."""
+    assert main(["decode", "/proc/self/mem"]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert said == "ndpstack: /proc/self/mem: cannot be read: Input/output error\n"
+
+
+class Failing(io.RawIOBase):
+    """A file on a disk that fails behind this content."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = io.BytesIO(content)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        if got := self._content.readinto(buffer):
+            return got
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize(("kept", "code"), [(1.0, Exit.FAILED), (0.1, Exit.USAGE)])
+def test_a_file_that_cannot_be_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    modern: bool, kept: float, code: Exit,
+) -> None:  # fmt: skip
+    """What was read is shown, and that there is more is said: also where a packet has ended."""
+    path = tmp_path / "a.pcap"
+    whole = (pcapng(path, "sent") if modern else pcap(path, FRAMES)).read_bytes()
+    broken = io.BufferedReader(Failing(whole[: int(kept * len(whole))]))
+    monkeypatch.setattr(_capture, "open", lambda *_, **__: broken, raising=False)
+    assert main(["decode", str(path)]) == code
+    printed = capsys.readouterr()
+    assert printed.err == f"ndpstack: {path}: cannot be read: Input/output error\n"
+    assert ("10.0.0.11" in printed.out) == (code == Exit.FAILED)
 
 
 def test_no_file_and_other_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,3 +121,8 @@ def test_a_trimmed_packet_is_said_to_be(script: Path, tmp_path: Path) -> None:
     trimmed, whole = (json.dumps(layers) for layers in dissect(script, capture))
     assert "Payload was trimmed" in trimmed
     assert "Payload was trimmed" not in whole
+
+
+def test_there_may_be_no_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["decode", "--lua"]) == Exit.OK
