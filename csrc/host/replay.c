@@ -528,15 +528,15 @@ const struct nd_replay_result *nd_replay_result(const struct nd_replay *replay)
 static int map_file(struct nd_replay *replay, struct nd_error *error)
 {
 	const struct nd_recording_header *header;
-	int fd = open(replay->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(replay->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* A pipe would wait. */
 	struct stat about;
-	const char *wrong;
+	const char *wrong = fd < 0 || fstat(fd, &about) < 0 ? strerror(errno) : NULL;
 
-	if (fd < 0 || fstat(fd, &about) < 0) {
-		int code = nd_error_set(error, -errno, "%s: %s", replay->path, strerror(errno));
-
+	if (!wrong && !S_ISREG(about.st_mode))
+		wrong = "that is no file; name a recording";
+	if (wrong) {
 		nd_fds_close(&fd);
-		return code;
+		return nd_error_set(error, -EINVAL, "%s: %s", replay->path, wrong);
 	}
 	replay->map_bytes = (size_t)about.st_size;
 	replay->device = about.st_dev;

@@ -67,7 +67,10 @@ struct nd_replay *nd_replay_open(const char *path, struct nd_error *error);
 int nd_replay_run(struct nd_replay *replay, nd_replay_sink *sink, void *context,
 		  struct nd_error *error);
 
-/* The same, and all frames go into a capture file (pcapng). */
+/*
+ * The same, and all frames go into a capture file (pcapng). Nothing is replayed, not even a turn,
+ * where that cannot be opened.
+ */
 int nd_replay_capture(struct nd_replay *replay, const char *path, struct nd_error *error);
 
 /* True for the file that is replayed, by whatever name. */

@@ -139,7 +139,8 @@ def replay(path: str, capture: str | None = None) -> Replay:
         capture: A file for all packets received and sent, as pcapng.
 
     Raises:
-        ReplayError: It is no recording, of another version, or damaged.
+        ReplayError: It is no recording, of another version, or damaged, or the capture cannot be
+            written.
     """
     error = ffi.new("struct nd_error *")
     handle = lib.nd_replay_open(os.fsencode(path), error)
@@ -150,11 +151,13 @@ def replay(path: str, capture: str | None = None) -> Replay:
             code = lib.nd_replay_run(handle, ffi.NULL, ffi.NULL, error)
         else:
             code = lib.nd_replay_capture(handle, os.fsencode(capture), error)
-        result = _result(lib.nd_replay_result(handle)[0])
+        raw = lib.nd_replay_result(handle)[0]
+        result, has_begun = _result(raw), raw.turns > 0
     finally:
         lib.nd_replay_close(handle)
     if code == 0:
         return result
     trouble = ReplayError(reason_of(error))
-    trouble.result = result
+    # Of a capture that cannot be opened, or of damage at the start, there is nothing to tell.
+    trouble.result = result if has_begun else None
     raise trouble

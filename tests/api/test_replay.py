@@ -164,6 +164,17 @@ def test_what_is_no_recording_is_refused(
     assert "No such file" in capsys.readouterr().err
 
 
+def test_a_folder_a_device_or_a_pipe_is_no_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe that nobody writes into is not waited for."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (tmp_path, pipe, "/dev/null"):
+        assert main(["replay", str(path)]) == 2
+        assert capsys.readouterr().err == f"ndpstack: {path}: that is no file; name a recording\n"
+
+
 def test_a_recording_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     config = ndpstack.StackConfig(
         name=f"replay-{tmp_path.name}", backend="memory", address="10.0.0.1", listen=True,
@@ -201,9 +212,30 @@ def test_a_capture_does_not_replace_its_recording(
     before = recording.read_bytes()
     other = tmp_path / "other"
     other.symlink_to(recording)
-    assert main(["replay", str(recording), "--capture", str(other)]) == 1
-    assert "it is the recording itself" in capsys.readouterr().err
+    assert main(["replay", str(recording), "--capture", str(other)]) == 2
+    printed = capsys.readouterr()
+    assert "it is the recording itself" in printed.err
+    assert printed.out == ""
     assert recording.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("none/x", "No such file"), (".", "Is a directory"), ("", "No such file")],
+)
+def test_a_capture_that_cannot_be_opened_is_all_that_is_said(
+    recording: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    said: str,
+) -> None:
+    """Nothing has been replayed, let alone found identical."""
+    monkeypatch.chdir(recording.parent)
+    assert main(["replay", "--json", str(recording), "--capture", name]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.out == ""
 
 
 REPLAY_WITHOUT_DESCRIPTORS = """
