@@ -8,6 +8,7 @@ import select
 import threading
 import time
 from collections import OrderedDict
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -30,6 +31,13 @@ SETTLE_SECONDS: Final = 0.02
 
 WAYS_MAX: Final = 16384
 """Addresses whose ways are followed; the longest unused is forgotten by us, not by the core."""
+
+RETRY_SECONDS_MIN: Final = 0.05
+RETRY_SECONDS_MAX: Final = 2.0
+"""Pauses before the kernel is followed again when that has failed."""
+
+DESCRIPTORS: Final = 8
+"""That must be free: pyroute2 leaves some open, for a while, where it finds too few."""
 
 BATCH: Final = 64
 ADDRESS_BYTES: Final = 16
@@ -121,6 +129,7 @@ class Resolver:
         self._ways: OrderedDict[str, _Way] = OrderedDict()
         self._hops: dict[tuple[int, str], set[str]] = {}
         self._look_at = 0.0
+        self._pause = RETRY_SECONDS_MIN
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._asked = ways.descriptor()
         self._thread = threading.Thread(target=self._run, name="ndpstack-ways", daemon=True)
@@ -138,15 +147,25 @@ class Resolver:
     # ---- the thread ----
 
     def _run(self) -> None:
-        try:
-            if self._enter is not None:
-                self._enter()
-            if not self._wait_for_the_first():
+        while True:
+            try:
+                if self._enter is not None:
+                    self._enter()
+                    self._enter = None
+                if self._ways or self._wait_for_the_first():
+                    self._open()
                 return
-            with Events() as events, Kernel(self._interfaces) as self._kernel:
-                self._follow(events)
-        except Exception:
-            log.exception("ways are not followed any more; restart the host")
+            except Exception:
+                if self._pause == RETRY_SECONDS_MIN:  # Else it was said.
+                    log.exception("ways cannot be followed now; trying again")
+            if self._is_closed_within(self._pause):
+                return
+            self._pause = min(2 * self._pause, RETRY_SECONDS_MAX)
+
+    def _is_closed_within(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._bell, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def _wait_for_the_first(self) -> bool:
         """Netlink sockets are opened when somebody asks: most stacks of a test never do."""
@@ -154,6 +173,15 @@ class Resolver:
         poll.register(self._asked, select.POLLIN)
         poll.register(self._bell, select.POLLIN)
         return all(fd != self._bell for fd, _ in poll.poll())
+
+    def _open(self) -> None:
+        with ExitStack() as free:
+            for _ in range(DESCRIPTORS):
+                free.callback(os.close, os.dup(self._bell))
+        with Events() as events, Kernel(self._interfaces) as self._kernel:
+            if self._ways:  # What became of them meanwhile nobody has told.
+                self._look_again_soon()
+            self._follow(events)
 
     def _follow(self, events: Events) -> None:
         poll = select.poll()
@@ -164,11 +192,13 @@ class Resolver:
             if self._bell in ready:
                 return
             if self._asked in ready:
-                for address in self._core.unresolved():
-                    self._ask(address)
+                self._ask(self._core.unresolved())
             if events.fileno() in ready:
                 self._take(events)
             self._expire()
+            if self._pause > RETRY_SECONDS_MIN:
+                log.info("ways are followed again")
+                self._pause = RETRY_SECONDS_MIN
 
     def _patience_ms(self) -> int | None:
         times = [way.give_up_at for way in self._ways.values() if way.give_up_at]
@@ -188,16 +218,29 @@ class Resolver:
 
     # ---- what the core asks ----
 
-    def _ask(self, address: str) -> None:
-        self._ways.setdefault(address, _Way())
-        self._ways.move_to_end(address)
-        if len(self._ways) > WAYS_MAX:
-            forgotten, way = self._ways.popitem(last=False)
-            self._leave_hop(forgotten, way)
-        self._look(address)
+    def _ask(self, addresses: Sequence[str]) -> None:
+        # All are noted first: the core does not ask again for those behind one that fails.
+        for address in addresses:
+            self._ways.setdefault(address, _Way())
+            self._ways.move_to_end(address)
+            if len(self._ways) > WAYS_MAX:
+                forgotten, way = self._ways.popitem(last=False)
+                self._leave_hop(forgotten, way)
+        for address in addresses:
+            self._look(address)
 
     def _look(self, address: str) -> None:
         way = self._ways[address]
+        try:
+            self._look_up(address, way)
+        except Exception:
+            # It may always fail: the others are followed without it.
+            del self._ways[address]
+            self._leave_hop(address, way)
+            self._lose(address, way, lib.ND_UNREACHABLE_REFUSED)
+            raise
+
+    def _look_up(self, address: str, way: _Way) -> None:
         try:
             route = self._kernel.route(address)
         except NoRoute as outcome:
