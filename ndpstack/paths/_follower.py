@@ -87,6 +87,7 @@ class Follower:
         self._refused: dict[str, int] = {}
         self._reasons: dict[str, str] = {}
         self._paths: dict[int, bytes] = {}
+        self._has_stumbled = False
         self._thread = threading.Thread(target=self._run, name="ndpstack-follow", daemon=True)
 
     def start(self) -> None:
@@ -142,6 +143,12 @@ class Follower:
             except NdpError as error:
                 log.warning("%s: settings are followed no longer", error)
                 return
+            except Exception:
+                if not self._has_stumbled:
+                    log.exception("settings cannot be applied now; trying again")
+                self._has_stumbled = True
+            else:
+                self._has_stumbled = False
 
     def _apply(self) -> None:
         settings = self._watcher.settings
@@ -158,14 +165,20 @@ class Follower:
     def _apply_part(self, name: str, part: Part, settings: HostSettings) -> None:
         """Tells the core, if it is something new."""
         raw, error = self._settings_now(), ffi.new("struct nd_error *")
-        value = part(raw, self._opened, settings)
+        try:
+            value = part(raw, self._opened, settings)
+        except Exception as mistake:  # Such as more than a field holds.
+            self._refuse(name, f"{type(mistake).__name__}: {mistake}")
+            return
         self._reasons.pop(name, None)
         if value == self._applied[name].value:
             return
         if lib.nd_app_set(self._dispatcher.app, raw, error) == 0:
             self._note(name, value)
-            return
-        reason = reason_of(error)
+        else:
+            self._refuse(name, reason_of(error))
+
+    def _refuse(self, name: str, reason: str) -> None:
         log.warning("%s: %s refused: %s", self._watcher.address, name, reason)
         self._refused[name] = self._refused.get(name, 0) + 1
         self._reasons[name] = reason

@@ -18,7 +18,7 @@ from running_daemon import CONFIG, RunningDaemon
 import ndpstack
 from ndpstack.control import Call, Notification, Reply, Splitter, encode
 from ndpstack.decode import decode_frame
-from ndpstack.paths import HostSettings, Marks, Path, Trimming
+from ndpstack.paths import HostSettings, Marks, Path, Trimming, _follower
 
 if TYPE_CHECKING:
     import pathlib
@@ -336,6 +336,41 @@ def test_an_odd_setting_is_refused_and_the_others_are_taken(teller: Teller, odd:
         assert stack.audit() is None
         teller.tell()
         until(lambda: values(stack) == before and not told(stack)["reasons"])
+
+
+def test_a_setting_that_we_trip_over_is_refused_and_the_others_are_taken(
+    teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fall(*_: object) -> object:
+        raise OverflowError("more than it holds")
+
+    with following(teller.address) as (stack, _):
+        with monkeypatch.context() as patch:
+            patch.setitem(cast("dict[str, object]", _follower._PARTS), "link_rate_bps", fall)
+            teller.tell(link_rate_bps=10**9, mtu=1300)
+            until(lambda: values(stack)["mtu"] == 1300)
+            assert told(stack)["reasons"] == {"link_rate_bps": "OverflowError: more than it holds"}
+        teller.tell(link_rate_bps=10**9, mtu=1300)
+        until(lambda: values(stack)["link_rate_bps"] == 10**9 and not told(stack)["reasons"])
+
+
+def test_what_goes_wrong_for_a_while_is_said_once(
+    teller: Teller, heard: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    falls: list[None] = []
+
+    def fall(*_: object) -> None:
+        falls.append(None)
+        raise MemoryError
+
+    monkeypatch.setattr(_follower, "LOOK_SECONDS", 0.01)
+    with following(teller.address) as (stack, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(_follower.Follower, "_give_paths", fall)
+            until(lambda: len(falls) >= 3)
+        teller.tell(mtu=1300)
+        until(lambda: values(stack)["mtu"] == 1300)
+    assert heard == ["settings cannot be applied now; trying again"]
 
 
 NONE: dict[str, bytes] = {
