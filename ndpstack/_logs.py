@@ -8,6 +8,7 @@ import os
 import select
 import sys
 import time
+from collections import OrderedDict
 from typing import Final, Literal, TextIO, get_args
 
 Level = Literal["debug", "info", "notice", "warning", "error"]
@@ -30,6 +31,8 @@ _PRIORITIES = {
 BURST = 20
 """Lines of one message in a period; the others are counted."""
 PERIOD_SECONDS = 5.0
+MESSAGES_MAX = 1000
+"""Messages that are known apart; the one that came longest ago is forgotten first."""
 
 
 class TextFormatter(logging.Formatter):
@@ -98,18 +101,20 @@ class RateLimit(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
+        self._seen: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
         key = (record.name, str(record.msg))
-        began, count = self._seen.get(key, (record.created, 0))
+        began, count = self._seen.pop(key, (record.created, 0))
         if record.created - began > PERIOD_SECONDS:
             if count > BURST:
                 record.msg = f"{record.getMessage()} (and {count - BURST} more like it)"
                 record.args = ()
             began, count = record.created, 0
         self._seen[key] = (began, count + 1)
+        if len(self._seen) > MESSAGES_MAX:
+            self._seen.popitem(last=False)
         return count < BURST
 
 

@@ -201,6 +201,17 @@ def test_a_message_that_repeats_is_held_back() -> None:
     assert late.getMessage() == "again (and 80 more like it)"
 
 
+def test_messages_that_differ_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some are made of what others say, such as a kernel's errors."""
+    monkeypatch.setattr(_logs, "MESSAGES_MAX", 3)
+    limit = _logs.RateLimit()
+    for number in range(100):
+        limit.filter(record("again", created=1.0))
+        assert limit.filter(record(f"another {number}", created=1.0)), "new"
+    assert len(limit._seen) == 3
+    assert not limit.filter(record("again", created=1.0)), "heard all the time, and held back"
+
+
 def test_a_pipe_that_nobody_reads_stops_nobody() -> None:
     """A host service hung that way, after hours, when its starter did not read its log."""
     here, there = os.pipe()
