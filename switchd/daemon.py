@@ -60,6 +60,7 @@ class Daemon:
         self._tasks: set[asyncio.Task[None]] = set()
         self._namespaces: set[str] = set()
         self._events: dict[SwitchHandle, int] = {}
+        """Descriptors of our own: a number whose switch is freed may be a client's at once."""
         self._logs: tuple[str, str] | None = None
         self._closing = False
 
@@ -111,8 +112,8 @@ class Daemon:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for descriptor in self._events.values():
-            self._loop.remove_reader(descriptor)
+        for handle in list(self._events):
+            self._ignore_ports(handle)
         self.exporter.close()
         await self.server.close()
         await self.host_server.close()
@@ -171,13 +172,18 @@ class Daemon:
     def _follow_ports(self) -> None:
         """Hears of ports' states from the switches that there are now."""
         handles = [live.handle for live in self.manager.live.values()]
-        # By switch, not by number: a new switch may have the descriptor of one that is gone.
         for handle in [handle for handle in self._events if handle not in handles]:
-            self._loop.remove_reader(self._events.pop(handle))
+            self._ignore_ports(handle)
         for handle in [handle for handle in handles if handle not in self._events]:
-            self._events[handle] = handle.events_fd
-            self._loop.add_reader(handle.events_fd, self._port_event, handle.events_fd)
+            descriptor = self._events[handle] = os.dup(handle.events_fd)
+            self._loop.add_reader(descriptor, self._port_event, descriptor)
         self._spawn(self.controller.supervise)
+
+    def _ignore_ports(self, handle: SwitchHandle) -> None:
+        """Hears no more of a switch; the thread that frees it cannot wait for this one."""
+        descriptor = self._events.pop(handle)
+        self._loop.remove_reader(descriptor)
+        os.close(descriptor)
 
     def _port_event(self, descriptor: int) -> None:
         with contextlib.suppress(BlockingIOError):

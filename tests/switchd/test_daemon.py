@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import stat
 from typing import TYPE_CHECKING
 
+import msgpack
+
 if TYPE_CHECKING:
+    import pytest
     from running_daemon import RunningDaemon
 
 
@@ -21,3 +27,28 @@ def test_nothing_begins_once_the_daemon_ends(daemon: RunningDaemon) -> None:
     daemon.on_loop(stop_at_an_event)
     daemon.stop()
     assert not daemon.left
+
+
+def test_a_client_gets_the_descriptor_of_a_switch_that_is_freed(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The loop took the client for the switch that it still listened to, and answered nobody.
+    fake, made = daemon.plane.switches["tor0"], contextlib.ExitStack()
+    freed, answer = fake.events_fd, bytearray()
+
+    def close() -> None:
+        client = made.enter_context(socket.socket(socket.AF_UNIX))
+        client.settimeout(5)
+        while (below := os.dup(client.fileno())) < freed:  # The lowest that is free is given next.
+            made.callback(os.close, below)
+        os.close(below)
+        os.close(freed)
+        client.connect(str(daemon.folder / "control.sock"))
+        client.send(msgpack.packb([0, 1, "version", [{}]]))
+        answer.extend(client.recv(1000))
+        assert stat.S_ISSOCK(os.fstat(freed).st_mode)
+
+    monkeypatch.setattr(fake, "close", close)
+    with made, daemon.client() as other:
+        other.call("set", items=["switch.tor0.packets=128"])
+        assert msgpack.unpackb(answer)[:3] == [1, 1, None]
