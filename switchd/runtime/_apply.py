@@ -86,6 +86,12 @@ class Applier:
                 self._undo.pop()()
             except Exception:
                 log.exception("cannot restore what was before")
+        # Also of switches whose forwarding no step set: what led to a port went with the port.
+        for name, live in self.live.items():
+            try:
+                self._forward(live, live.plan)
+            except Exception:
+                log.exception("cannot restore what %s forwarded before", name)
 
     def _free_devices(self, new: Plan) -> None:
         """Closes what is opened again, and what holds a device that is needed."""
@@ -129,7 +135,6 @@ class Applier:
     def _restore_switch(self, plan: SwitchPlan) -> None:
         again = Applier(self.plane, self.live, tolerant=True)
         again._build(plan)
-        again._forward(self.live[plan.base.name], plan)
         self.live[plan.base.name].plan = plan
 
     def _vacate(self, live: LiveSwitch, port: LivePort) -> None:
@@ -200,8 +205,6 @@ class Applier:
         live.handle.set_link(plan.name, up=port.in_use)
 
     def _forward(self, live: LiveSwitch, plan: SwitchPlan) -> None:
-        old = live.plan
-        self._undo.append(lambda: live.handle.set_forwarding(live.forwarding(old)))
         live.handle.set_forwarding(live.forwarding(plan))
 
     def _remove_the_rest(self, new: Plan) -> None:

@@ -14,13 +14,14 @@ from switchd.dataplane import (
     PortReading,
     SwitchReading,
 )
+from switchd.plan import Forwarding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ndpstack.switch import Address, Opening, PortConfig
     from switchd.dataplane import Direction
-    from switchd.plan import BasePlan, Forwarding
+    from switchd.plan import BasePlan
 
 TEXTS = {
     "port": {
@@ -108,13 +109,25 @@ def zeros(groups: tuple[str, ...]) -> dict[str, dict[str, int]]:
     return {group: dict.fromkeys(TEXTS[group], 0) for group in groups}
 
 
+def without(port: str, forwarding: Forwarding) -> Forwarding:
+    """What is left once a port is gone: nothing leads there any more."""
+    return Forwarding(
+        tuple(
+            dataclasses.replace(group, ports=tuple(name for name in group.ports if name != port))
+            for group in forwarding.groups
+        ),
+        {mac: to for mac, to in forwarding.addresses.items() if to != port},
+        {prefix: route for prefix, route in forwarding.routes.items() if route.to != port},
+    )
+
+
 class FakeSwitch:
     """A switch of the fake."""
 
     def __init__(self, plane: FakeDataPlane, base: BasePlan) -> None:
         self.plane, self.base = plane, base
         self.ports: dict[str, FakePort] = {}
-        self.forwarding: Forwarding | None = None
+        self.forwarding = Forwarding()
         self.counters = zeros(("switch", "wire", "fdb"))
         self.entries: list[Address] = []
         self.taps: list[FakeTap] = []
@@ -136,6 +149,7 @@ class FakeSwitch:
         port = self.ports.pop(name)
         if port.open:
             self.plane.give_back(port.plan.opening)
+        self.forwarding = without(name, self.forwarding)
 
     def set_port(self, plan: PortConfig) -> None:
         self.plane.step(f"set {self.base.name}/{plan.name}")

@@ -176,6 +176,24 @@ def test_a_failed_change_closes_no_socket_that_was_open() -> None:
     assert state(plane) == before
 
 
+def test_a_failed_change_leaves_what_leads_to_a_port_that_was_closed_on_the_way() -> None:
+    plane = FakeDataPlane()
+    manager = Manager(plane)
+    forwarding = {
+        "group": {"g": {"ports": ["p1", "p2"]}},
+        "address": [{"mac": "02:00:00:00:00:01", "to": "p2"}],
+        "route": [{"prefix": "10.0.0.0/8", "to": "p2"}],
+    }
+    before = plan(a={"forwarding": "fib", "port": ports("p1", "p2"), **forwarding})
+    manager.apply(before)
+    plane.absent.add("p9")
+    new = {"p3": {"backend": "packet", "device": "p2"}, **ports("p1", "p9")}
+    with pytest.raises(DataPlaneError, match="p9"):
+        manager.apply(plan(a={"forwarding": "fib", "port": new}))
+    assert "remove a/p2" in plane.log
+    assert plane.switches["a"].forwarding == before["a"].forwarding
+
+
 def test_a_device_that_is_not_there_is_waited_for() -> None:
     plane = FakeDataPlane()
     changes: list[int] = []
@@ -252,7 +270,6 @@ def test_configured_routes_go_over_the_kernels() -> None:
     manager.set_kernel_routes("a", kernel)
     manager.set_kernel_routes("nobody", kernel)
     forwarding = plane.switches["a"].forwarding
-    assert forwarding is not None
     assert {prefix: route.to for prefix, route in forwarding.routes.items()} == {
         "10.0.0.0/8": "p1",
         "10.1.0.0/16": "k0",
