@@ -16,18 +16,21 @@ from switchd.dataplane._protocol import (
     SwitchReading,
     Tap,
 )
-from switchd.plan import Forwarding
+from switchd.plan import RoutePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from switchd.config import Daemon
     from switchd.dataplane._protocol import LinkState
-    from switchd.plan import BasePlan
+    from switchd.plan import BasePlan, Forwarding
 
 
 TAP_FRAMES = 8192
 """Mirrored frames that wait to be read; they are, fifty times a second."""
+
+_DAMAGED = RoutePlan("")
+"""In place of a route that lost a next hop with its port: it is set again, or taken out."""
 
 
 @contextlib.contextmanager
@@ -56,8 +59,10 @@ class RealSwitch:
             self._switch = core.Switch(base)
             self._switch.start(worker)
         self._described: dict[str, _Described] = {}
-        self._forwarding = Forwarding()
-        """What is installed."""
+        # What is installed.
+        self._groups: dict[str, core.GroupConfig] = {}
+        self._addresses: dict[str, str] = {}
+        self._routes: dict[str, RoutePlan] = {}
 
     @property
     def events_fd(self) -> int:
@@ -74,15 +79,15 @@ class RealSwitch:
         with _told():
             self._switch.remove_port(name)
         self._described.pop(name, None)
-        groups = tuple(group for group in self._forwarding.groups if name not in group.ports)
-        addresses = {mac: to for mac, to in self._forwarding.addresses.items() if to != name}
-        # Routes by way of it are set again, whether they went with it or lost a next hop.
-        routes = {
-            prefix: route
-            for prefix, route in self._forwarding.routes.items()
-            if route.to != name and name not in route.hops
+        self._groups = {
+            group: config for group, config in self._groups.items() if name not in config.ports
         }
-        self._forwarding = Forwarding(groups, addresses, routes)
+        self._addresses = {mac: to for mac, to in self._addresses.items() if to != name}
+        self._routes = {
+            prefix: _DAMAGED if name in route.hops else route
+            for prefix, route in self._routes.items()
+            if route.to != name
+        }
 
     def set_port(self, plan: core.PortConfig) -> None:
         """Gives a port another plan; whether it is in use is `set_link`'s."""
@@ -98,31 +103,45 @@ class RealSwitch:
             self._switch.reopen_port(plan.name, plan.opening)
 
     def set_forwarding(self, forwarding: Forwarding) -> None:
-        """Changes what differs from what is installed."""
+        """Changes what differs from what is installed.
+
+        Each call is noted at once: a change that fails halfway is taken back by the next one.
+        """
         with _told():
+            self._withdraw(forwarding)  # First, as a table that is full has room then.
             self._set_groups(forwarding)
             for mac, to in forwarding.addresses.items():
-                if self._forwarding.addresses.get(mac) != to:
+                if self._addresses.get(mac) != to:
                     self._switch.set_address(mac, to)
-            for mac in self._forwarding.addresses.keys() - forwarding.addresses.keys():
-                self._switch.remove_address(mac)
+                    self._addresses[mac] = to
             for prefix, route in forwarding.routes.items():
-                if self._forwarding.routes.get(prefix) != route:
+                if self._routes.get(prefix) != route:
                     self._switch.add_route(prefix, route.to, route.hops)
-            for prefix in self._forwarding.routes.keys() - forwarding.routes.keys():
-                self._switch.remove_route(prefix)
-            wanted = {group.name for group in forwarding.groups}
-            for name in self._switch.groups().keys() - wanted:
-                self._switch.remove_group(name)
-        self._forwarding = forwarding
+                    self._routes[prefix] = route
+            self._remove_groups({group.name for group in forwarding.groups})
+
+    def _withdraw(self, forwarding: Forwarding) -> None:
+        for mac in self._addresses.keys() - forwarding.addresses.keys():
+            self._switch.remove_address(mac)
+            del self._addresses[mac]
+        for prefix in self._routes.keys() - forwarding.routes.keys():
+            self._switch.remove_route(prefix)
+            del self._routes[prefix]
 
     def _set_groups(self, forwarding: Forwarding) -> None:
         known = self._switch.groups()
         for group in forwarding.groups:
             if group.name not in known:
                 self._switch.add_group(group)
-            elif group not in self._forwarding.groups:
+            elif self._groups.get(group.name) != group:
                 self._switch.set_group(group)
+            self._groups[group.name] = group
+
+    def _remove_groups(self, wanted: set[str]) -> None:
+        """Last of all: addresses and routes that led there would go with them."""
+        for name in self._switch.groups().keys() - wanted:
+            self._switch.remove_group(name)
+            self._groups.pop(name, None)
 
     def set_link(self, name: str, *, up: bool) -> None:
         """Takes a port out of use, or back in."""
