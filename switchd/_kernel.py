@@ -84,6 +84,14 @@ def _macs(state: KernelState, hops: tuple[Hop, ...], port_of: Mapping[str, str])
     return {port: mac for port, mac in known if port and mac}
 
 
+def _identity(path: str) -> tuple[int, int] | None:
+    """Of the namespace that a path leads to."""
+    with contextlib.suppress(OSError):
+        found = Path(path).stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
 class KernelWatcher:
     """A thread that listens to netlink.
 
@@ -95,6 +103,7 @@ class KernelWatcher:
         netns: str,
         on_link: Callable[[str, str, bool], None],
         on_state: Callable[[str, KernelState], None],
+        on_left: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Starts listening.
 
@@ -102,6 +111,7 @@ class KernelWatcher:
             netns: Name or path of the namespace; the process's own when empty.
             on_link: (netns, interface, up), for all of them first, then for each that changed.
             on_state: (netns, state), first and after routes or neighbours changed.
+            on_left: (netns), after its name became that of nothing, or of another namespace.
         """
         self.netns = netns
         self.links: dict[str, bool] = {}
@@ -109,8 +119,10 @@ class KernelWatcher:
         self.ready = threading.Event()
         """Set once links and routes were read."""
         self._names: dict[int, str] = {}
-        self._on_link, self._on_state = on_link, on_state
+        self._on_link, self._on_state, self._on_left = on_link, on_state, on_left
         self._state: KernelState | None = None
+        self._place: tuple[int, int] | None = None
+        """Of the namespace that the thread is in."""
         self._closed = False
         self._wake_read, self._wake_write = os.pipe()
         self._thread = threading.Thread(
@@ -149,10 +161,25 @@ class KernelWatcher:
         """Puts this thread, and it alone, into the namespace."""
         if not self.netns:
             return
-        path = self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{path} is not there; create it, or correct `netns`")
-        _netns.enter(path)
+        # Before: if it is replaced in between, it is found to be another one.
+        self._place = _identity(self._path())
+        if self._place is None:
+            raise FileNotFoundError(f"{self._path()} is not there; create it, or correct `netns`")
+        _netns.enter(self._path())
+
+    def _path(self) -> str:
+        return self.netns if "/" in self.netns else f"/run/netns/{self.netns}"
+
+    def _check_place(self) -> None:
+        """Leaves a namespace that was deleted, whose name may be that of another one now."""
+        if not self.netns or _identity(self._path()) == self._place:
+            return
+        self._on_left(self.netns)
+        for name in list(self.links):
+            self._set(name, None)
+        self._names.clear()
+        self._tell(KernelState())
+        raise FileNotFoundError("it was deleted, or made anew")
 
     def _sleep(self, seconds: float) -> None:
         if not self._closed:
@@ -165,8 +192,11 @@ class KernelWatcher:
         self.ready.set()
         stale_since = 0.0
         while not self._closed:
-            timeout = SETTLE_SECONDS if stale_since else None
+            # Nothing tells of a namespace's end: it lives on while somebody is in it.
+            idle = RETRY_SECONDS if self.netns else None
+            timeout = SETTLE_SECONDS if stale_since else idle
             ready = select.select([events.fileno(), self._wake_read], [], [], timeout)[0]
+            self._check_place()
             if events.fileno() in ready and self._take(events) and not stale_since:
                 stale_since = time.monotonic()
             if stale_since and time.monotonic() - stale_since >= SETTLE_SECONDS:
@@ -214,7 +244,9 @@ class KernelWatcher:
             for found in questions.neighbours()
             if found.usable
         }
-        state = KernelState(routes, neighbours)
+        self._tell(KernelState(routes, neighbours))
+
+    def _tell(self, state: KernelState) -> None:
         if state != self._state:
             self._state = state
             self._on_state(self.netns, state)
@@ -235,16 +267,17 @@ class Kernel:
         self,
         on_link: Callable[[str, str, bool], None],
         on_state: Callable[[str, KernelState], None],
+        on_left: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._on_link, self._on_state = on_link, on_state
+        self._callbacks = on_link, on_state, on_left
         self._watchers: dict[str, KernelWatcher] = {}
 
     def watch(self, namespaces: set[str]) -> None:
-        """Follows these namespaces, and no others."""
+        """Follows these namespaces, and no others; called one at a time."""
         for netns in [netns for netns in self._watchers if netns not in namespaces]:
             self._watchers.pop(netns).close()
         for netns in namespaces - self._watchers.keys():
-            self._watchers[netns] = KernelWatcher(netns, self._on_link, self._on_state)
+            self._watchers[netns] = KernelWatcher(netns, *self._callbacks)
 
     def present(self, netns: str, device: str) -> bool:
         """Whether an interface exists, as far as is known."""

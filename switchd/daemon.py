@@ -59,6 +59,7 @@ class Daemon:
         self._stop = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._namespaces: set[str] = set()
+        self._follows = asyncio.Lock()
         self._events: dict[SwitchHandle, int] = {}
         """Descriptors of our own: a number whose switch is freed may be a client's at once."""
         self._logs: tuple[str, str] | None = None
@@ -78,8 +79,8 @@ class Daemon:
         """All parts, none of which does anything yet."""
         self.server = Server(control_limits(config))
         self.host_server = Server(HOST_LIMITS)
-        self.kernel = Kernel(self._link, self._kernel_state)
         self.manager = self._started.manager
+        self.kernel = Kernel(self._link, self._kernel_state, self.manager.namespace_left)
         self.manager.on_change, self.manager.present = self._changed, self._present
         self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
         self.mirrors = Mirrors(self.controller)
@@ -195,7 +196,8 @@ class Daemon:
             await self.controller.supervise()
 
     async def _follow_namespaces(self) -> None:
-        await in_thread(self.kernel.watch, self._namespaces)
+        async with self._follows:  # The last one follows those of the last configuration.
+            await in_thread(self.kernel.watch, self._namespaces)
         for _, _, port in self.manager.ports():
             opening = port.plan.opening
             up = self.kernel.link(opening.netns, opening.device) if port.has_interface else None

@@ -104,6 +104,16 @@ class Manager:
                 log.info("link of %s/%s: %s", name, port.plan.name, error)
         self.on_change()
 
+    def namespace_left(self, netns: str) -> None:
+        """The name of a network namespace is that of nothing now, or of another one.
+
+        Sockets go on in the old one, which lives as long as they do: its ports are opened again.
+        """
+        for name, _, port in self.ports():
+            if port.has_interface and port.plan.opening.netns == netns and not port.error:
+                port.error = f"network namespace {netns} was deleted, or made anew"
+                self._failed(name, port)
+
     def set_kernel_routes(self, switch: str, forwarding: Forwarding) -> None:
         """The kernel's FIB changed."""
         live = self.live.get(switch)

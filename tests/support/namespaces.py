@@ -34,6 +34,11 @@ class Namespace:
         command = ["ip", "-n", self.name, *words]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
+    def make_anew(self) -> None:
+        """Gives the name to another namespace."""
+        for what in ("del", "add"):
+            subprocess.run(["ip", "netns", what, self.name], check=True, capture_output=True)
+
     def batch(self, lines: list[str]) -> None:
         command = ["ip", "-n", self.name, "-batch", "-"]
         subprocess.run(command, input="\n".join(lines), check=True, capture_output=True, text=True)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import stat
+import threading
 from typing import TYPE_CHECKING
 
 import msgpack
@@ -52,3 +53,25 @@ def test_a_client_gets_the_descriptor_of_a_switch_that_is_freed(
     with made, daemon.client() as other:
         other.call("set", items=["switch.tor0.packets=128"])
         assert msgpack.unpackb(answer)[:3] == [1, 1, None]
+
+
+def test_namespaces_are_followed_one_change_at_a_time(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each configuration has a thread of its own for it: two of them made watchers of one name.
+    inside, met, done = threading.Semaphore(1), threading.Event(), threading.Semaphore(0)
+
+    def watch(_: set[str]) -> None:
+        if not inside.acquire(blocking=False):
+            met.set()
+            return
+        met.wait(0.1)  # For another one, if there may be one.
+        inside.release()
+        done.release()
+
+    monkeypatch.setattr(daemon.daemon.kernel, "watch", watch)
+    with daemon.client() as client:
+        for rate in (1, 2):
+            client.call("set", items=[f"switch.tor0.port.h1.rate={rate}Gbit"])
+        assert all(done.acquire(timeout=5) for _ in range(2))
+    assert not met.is_set()

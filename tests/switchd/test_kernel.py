@@ -93,6 +93,7 @@ class Heard:
     def __init__(self) -> None:
         self.links: list[tuple[str, bool]] = []
         self.states: list[KernelState] = []
+        self.left: list[str] = []
         self.event = threading.Event()
 
     def link(self, _netns: str, name: str, up: bool) -> None:
@@ -152,3 +153,26 @@ def test_a_namespace_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyP
         assert not Path("/run/netns/ndsk-nowhere").exists()
     finally:
         kernel.close()
+
+
+def test_a_namespace_that_is_made_anew_is_followed_again(
+    namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchd._kernel.RETRY_SECONDS", 0.01)
+    heard = Heard()
+    kernel = Kernel(heard.link, heard.state, heard.left.append)
+    try:
+        kernel.watch({namespace.name})
+        namespace.ip("link", "add", "p1", "type", "veth", "peer", "name", "q1")
+        wait_for(lambda: kernel.link(namespace.name, "p1") is False)
+        namespace.ip("link", "set", "q1", "up")
+        namespace.ip("link", "set", "p1", "up")
+        wait_for(lambda: kernel.link(namespace.name, "p1"))
+        namespace.make_anew()
+        namespace.ip("link", "add", "p2", "type", "veth", "peer", "name", "q2")
+        wait_for(lambda: kernel.link(namespace.name, "p2") is False)
+        assert not kernel.present(namespace.name, "p1")
+    finally:
+        kernel.close()
+    assert ("p1", False) in heard.links[heard.links.index(("p1", True)) :]
+    assert set(heard.left) == {namespace.name}

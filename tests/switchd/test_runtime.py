@@ -238,6 +238,26 @@ def test_a_device_that_vanishes_is_opened_again_when_it_returns() -> None:
     assert manager.forwards("a/p1")
 
 
+def test_ports_in_a_namespace_that_was_made_anew_are_opened_again() -> None:
+    plane = FakeDataPlane()
+    present: set[str] = set()
+    manager = Manager(plane)
+    manager.present = lambda opening: opening.device in present
+    manager.apply(plan(a={"port": {**ports("p1", netns="x"), **ports("p2", netns="y")}}))
+    before = {name: port.serial for name, port in plane.switches["a"].ports.items()}
+    manager.namespace_left("x")
+    manager.link_changed("x", "p1", up=False)
+    assert manager.waits()
+    manager.supervise()
+    assert "x was deleted" in manager.live["a"].ports["p1"].error
+    present.add("p1")
+    manager.link_changed("x", "p1", up=True)
+    manager.supervise()
+    assert manager.forwards("a/p1")
+    after = {name: port.serial for name, port in plane.switches["a"].ports.items()}
+    assert [name for name in before if before[name] != after[name]] == ["p1"]
+
+
 def test_a_link_that_goes_down_takes_its_port_out() -> None:
     plane = FakeDataPlane()
     changes: list[int] = []
