@@ -73,9 +73,13 @@ class Controller:
     async def follow_kernel(self, forwarding: Callable[[SwitchPlan], Forwarding]) -> None:
         """Gives switches that route as the kernel does its routes of now."""
         async with self._lock:
-            for name, live in self.manager.live.items():
-                if live.plan.base.fib:
-                    self.manager.set_kernel_routes(name, forwarding(live.plan))
+            await in_thread(self._follow_kernel, forwarding)
+
+    def _follow_kernel(self, forwarding: Callable[[SwitchPlan], Forwarding]) -> None:
+        """Takes seconds when there are many routes."""
+        for name, live in list(self.manager.live.items()):
+            if live.plan.base.fib:
+                self.manager.set_kernel_routes(name, forwarding(live.plan))
 
     async def reload(self, *, dry_run: bool = False) -> list[Change]:
         """Reads the files again; settings made at run time stay.

@@ -28,8 +28,8 @@ REOPEN_STATES = ("gone", "changed", "stuck")
 class Manager:
     """Owns the data path's configuration.
 
-    `apply` and `supervise` may take seconds and are called one at a time; the others return at
-    once and may be called meanwhile.
+    `apply`, `supervise` and `set_kernel_routes` may take seconds and are called one at a time; the
+    others return at once and may be called meanwhile.
     """
 
     on_change: Callable[[], None]

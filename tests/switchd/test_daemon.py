@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -10,6 +11,9 @@ import threading
 from typing import TYPE_CHECKING
 
 import msgpack
+from running_daemon import CONFIG
+
+from switchd.plan import Forwarding, RoutePlan
 
 if TYPE_CHECKING:
     import pytest
@@ -75,3 +79,28 @@ def test_namespaces_are_followed_one_change_at_a_time(
             client.call("set", items=[f"switch.tor0.port.h1.rate={rate}Gbit"])
         assert all(done.acquire(timeout=5) for _ in range(2))
     assert not met.is_set()
+
+
+def test_clients_are_answered_while_the_kernels_routes_are_set(
+    stopped: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped.write(CONFIG.replace("[switch.tor0]", '[switch.tor0]\nforwarding = "fib"'))
+    stopped.start()
+    begun, answered = threading.Event(), threading.Event()
+    found, installed = Forwarding(routes={"10.0.0.0/8": RoutePlan("h1")}), []
+
+    def slow(forwarding: Forwarding) -> None:
+        begun.set()
+        assert answered.wait(5)
+        installed.append(forwarding.routes)
+
+    controller = stopped.daemon.controller
+    with stopped.client() as client:
+        monkeypatch.setattr(stopped.plane.switches["tor0"], "set_forwarding", slow)
+        follows = controller.follow_kernel(lambda _: found)
+        following = asyncio.run_coroutine_threadsafe(follows, stopped.loop)
+        assert begun.wait(5)
+        client.call("version")
+        answered.set()
+        following.result(5)
+    assert found.routes in installed
