@@ -81,7 +81,8 @@ class Daemon:
         self.host_server = Server(HOST_LIMITS)
         self.manager = self._started.manager
         self.kernel = Kernel(self._link, self._kernel_state, self.manager.namespace_left)
-        self.manager.on_change, self.manager.present = self._changed, self._present
+        self.manager.on_change = self._changed
+        self.manager.present, self.manager.link = self._present, self._link_of
         self.controller = Controller(self._path, self._loaded, self.manager, self._configured)
         self.mirrors = Mirrors(self.controller)
         self.hosts = HostService(self.controller)
@@ -200,7 +201,7 @@ class Daemon:
             await in_thread(self.kernel.watch, self._namespaces)
         for _, _, port in self.manager.ports():
             opening = port.plan.opening
-            up = self.kernel.link(opening.netns, opening.device) if port.has_interface else None
+            up = self._link_of(opening)
             if up is not None:
                 self.manager.link_changed(opening.netns, opening.device, up=up)
         await self._follow_routes()
@@ -230,6 +231,10 @@ class Daemon:
         return opening.backend not in ("xdp", "packet") or self.kernel.present(
             opening.netns, opening.device
         )
+
+    def _link_of(self, opening: Opening) -> bool | None:
+        has_interface = opening.backend in ("xdp", "packet")
+        return self.kernel.link(opening.netns, opening.device) if has_interface else None
 
     # ---- what goes on ----
 

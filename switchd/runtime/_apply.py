@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from switchd.dataplane import DataPlane, DataPlaneError
 from switchd.plan import Change, Forwarding, Plan, SwitchPlan, differences
-from switchd.runtime._ports import RETRY_SECONDS, LivePort, LiveSwitch, stand_in
+from switchd.runtime._ports import RETRY_SECONDS, LivePort, LiveSwitch, follow_link, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,23 +26,6 @@ def device_of(opening: Opening) -> Device:
     """What two ports cannot have both."""
     kind = "interface" if opening.backend in ("xdp", "packet") else opening.backend
     return kind, opening.netns, opening.device
-
-
-def open_port(live: LiveSwitch, plan: PortConfig, *, tolerant: bool) -> None:
-    """Adds a port; where its device cannot be opened, a stand-in, or the error."""
-    port = LivePort(plan, plan)
-    try:
-        live.handle.add_port(plan)
-    except DataPlaneError as error:
-        if not tolerant:
-            raise
-        port.actual, port.error = stand_in(plan), str(error)
-        port.retry_at = time.monotonic() + RETRY_SECONDS
-        live.handle.add_port(port.actual)
-        log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
-    live.ports[plan.name] = port
-    if not port.in_use:
-        live.handle.set_link(plan.name, up=False)
 
 
 def close_port(live: LiveSwitch, name: str) -> None:
@@ -63,6 +46,8 @@ class Applier:
     live: dict[str, LiveSwitch]
     tolerant: bool
     """Ports that cannot be opened get a stand-in in place of failing the change."""
+    link: Callable[[Opening], bool | None]
+    """As the manager's."""
     _undo: list[Callable[[], None]] = field(default_factory=list)
 
     def apply(self, new: Plan) -> list[Change]:
@@ -133,7 +118,7 @@ class Applier:
         self.plane.remove_switch(name)
 
     def _restore_switch(self, plan: SwitchPlan) -> None:
-        again = Applier(self.plane, self.live, tolerant=True)
+        again = Applier(self.plane, self.live, tolerant=True, link=self.link)
         again._build(plan)
         self.live[plan.base.name].plan = plan
 
@@ -160,12 +145,30 @@ class Applier:
             log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
         else:
             port.plan = port.actual = plan
-            port.error, port.link_up = "", True
+            port.error = ""
+            follow_link(port, self.link)
         live.handle.set_link(plan.name, up=port.in_use)
+
+    def _open_port(self, live: LiveSwitch, plan: PortConfig, *, tolerant: bool) -> None:
+        """Adds a port; where its device cannot be opened, a stand-in, or the error."""
+        port = LivePort(plan, plan)
+        try:
+            live.handle.add_port(plan)
+        except DataPlaneError as error:
+            if not tolerant:
+                raise
+            port.actual, port.error = stand_in(plan), str(error)
+            port.retry_at = time.monotonic() + RETRY_SECONDS
+            live.handle.add_port(port.actual)
+            log.warning("port %s/%s is down: %s", live.plan.base.name, plan.name, error)
+        live.ports[plan.name] = port
+        follow_link(port, self.link)
+        if not port.in_use:
+            live.handle.set_link(plan.name, up=False)
 
     def _remove_port(self, live: LiveSwitch, name: str) -> None:
         plan = live.ports[name].plan
-        self._undo.append(lambda: open_port(live, plan, tolerant=True))
+        self._undo.append(lambda: self._open_port(live, plan, tolerant=True))
         close_port(live, name)
 
     def _build(self, plan: SwitchPlan) -> None:
@@ -186,7 +189,7 @@ class Applier:
     def _port(self, live: LiveSwitch, plan: PortConfig) -> None:
         known = live.ports.get(plan.name)
         if known is None:
-            open_port(live, plan, tolerant=self.tolerant)
+            self._open_port(live, plan, tolerant=self.tolerant)
             self._undo.append(lambda: close_port(live, plan.name))
         elif known.plan != plan:
             before = known.plan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from switchd._events import Events
 from switchd.dataplane import DataPlaneError
 from switchd.runtime._apply import Applier
-from switchd.runtime._ports import RETRY_SECONDS
+from switchd.runtime._ports import RETRY_SECONDS, follow_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,8 @@ class Manager:
     """Called after ports or their states changed, from the thread that did it."""
     present: Callable[[Opening], bool]
     """Whether it is worth trying to open that device again."""
+    link: Callable[[Opening], bool | None]
+    """What the kernel last said of that interface's link; None where it says nothing."""
 
     def __init__(self, plane: DataPlane) -> None:
         """Begins with no switch."""
@@ -44,6 +46,7 @@ class Manager:
         self.events = Events()
         self.on_change = lambda: None
         self.present = lambda _: True
+        self.link = lambda _: None
 
     @property
     def plan(self) -> Plan:
@@ -62,7 +65,7 @@ class Manager:
             DataPlaneError: Nothing has changed; the text says why.
         """
         try:
-            return Applier(self.plane, self.live, tolerant).apply(plan)
+            return Applier(self.plane, self.live, tolerant, self.link).apply(plan)
         finally:
             self.on_change()
 
@@ -157,7 +160,8 @@ class Manager:
             if port.error != before:
                 self._failed(name, port)
         else:
-            port.actual, port.error, port.link_up = port.plan, "", True
+            port.actual, port.error = port.plan, ""
+            follow_link(port, self.link)
             port.reopened += 1
             log.info("port %s/%s is open again", name, port.plan.name)
             self.events.add("port", f"{name}/{port.plan.name}", "open again")

@@ -12,6 +12,8 @@ from ndpstack.switch import Opening
 from switchd.plan import Forwarding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ndpstack.switch import PortConfig
     from switchd.dataplane import SwitchHandle
     from switchd.plan import SwitchPlan
@@ -57,6 +59,16 @@ class LivePort:
         the one that tells.
         """
         return self.plan.enabled and not self.error and (self.link_up or not self.has_interface)
+
+
+def follow_link(port: LivePort, link: Callable[[Opening], bool | None]) -> None:
+    """Gives a port that was opened the link of its interface, which may have returned down.
+
+    Where the kernel says nothing it is taken for up: of such links the data path tells.
+    """
+    # Again after it was noted: the thread that listens to the kernel may have noted more.
+    while port.link_up != (up := link(port.plan.opening) is not False):
+        port.link_up = up
 
 
 @dataclass

@@ -238,6 +238,30 @@ def test_a_device_that_vanishes_is_opened_again_when_it_returns() -> None:
     assert manager.forwards("a/p1")
 
 
+def test_an_interface_that_returns_down_is_down() -> None:
+    plane = FakeDataPlane()
+    links: dict[str, bool] = {}
+    manager = Manager(plane)
+    manager.link = lambda opening: links.get(opening.device)
+    manager.apply(plan(a={"port": ports("p1", "p2")}))
+    assert all(manager.forwards(f"a/{name}") for name in ("p1", "p2")), "nothing is known of them"
+    links.update(p1=False, p3=False, p4=True)
+    plane.switches["a"].ports["p1"].state = "gone"
+    manager.supervise()
+    assert manager.live["a"].ports["p1"].reopened == 1
+    assert not manager.forwards("a/p1")
+    other = {"backend": "packet", "device": "p3"}
+    manager.apply(plan(a={"port": {**ports("p1"), "p2": other}}))
+    assert not manager.forwards("a/p2"), "its device is another one"
+    assert not plane.switches["a"].ports["p2"].link_up
+    manager.apply(plan(a={"port": {**ports("p1", "p4"), "p3": other}}))
+    assert not manager.forwards("a/p3")
+    assert manager.forwards("a/p4")
+    links["p1"] = True
+    manager.link_changed("", "p1", up=True)
+    assert manager.forwards("a/p1")
+
+
 def test_ports_in_a_namespace_that_was_made_anew_are_opened_again() -> None:
     plane = FakeDataPlane()
     present: set[str] = set()
