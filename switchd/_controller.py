@@ -220,7 +220,7 @@ class Controller:
             return changes
         try:
             await in_thread(self.manager.apply, plan)
-        except UserError:
+        except Exception:
             self._on_config()  # Switches that were made anew on the way back have no mirrors.
             raise
         self.loaded, self.overrides = loaded, overrides

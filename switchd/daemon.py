@@ -150,7 +150,11 @@ class Daemon:
         except UserError as error:
             log.error("not reloaded, the old configuration stays: %s", error)
             self.manager.events.add("config", "daemon", f"not reloaded: {error}")
-        notify("READY=1", f"STATUS={self.status()}")
+        except Exception as error:
+            log.exception("not reloaded, the old configuration stays")
+            self.manager.events.add("config", "daemon", f"not reloaded: {error!r}")
+        finally:  # Else systemd waits for it, and kills in the end.
+            notify("READY=1", f"STATUS={self.status()}")
 
     def request_reload(self) -> None:
         """Reloads soon."""

@@ -11,12 +11,13 @@ import threading
 from typing import TYPE_CHECKING
 
 import msgpack
+import pytest
 from running_daemon import CONFIG
 
+from ndpstack.control import ControlError
 from switchd.plan import Forwarding, RoutePlan
 
 if TYPE_CHECKING:
-    import pytest
     from running_daemon import RunningDaemon
 
 
@@ -104,3 +105,13 @@ def test_clients_are_answered_while_the_kernels_routes_are_set(
         answered.set()
         following.result(5)
     assert found.routes in installed
+
+
+def test_a_switch_that_an_unforeseen_failure_makes_anew_is_heard_of(daemon: RunningDaemon) -> None:
+    before = daemon.daemon.manager.live["tor0"].handle
+    daemon.plane.failure, daemon.plane.fail_at = RuntimeError, 1
+    with daemon.client() as client, pytest.raises(ControlError):
+        client.call("set", items=["switch.tor0.packets=128"])
+    handle = daemon.daemon.manager.live["tor0"].handle
+    assert handle is not before
+    assert set(daemon.daemon._events) == {handle}

@@ -288,6 +288,25 @@ def test_work_in_a_thread_is_waited_for() -> None:
     asyncio.run(cancel())
 
 
+def test_systemd_hears_of_the_end_of_a_reload_that_fails_unforeseen(
+    stopped: RunningDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        sock.bind(str(tmp_path / "notify"))
+        sock.settimeout(5)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        stopped.start()
+        assert b"READY=1" in sock.recv(200)
+        stopped.path.write_text(stopped.path.read_text().replace("10Gbit", "1Gbit"))
+        stopped.plane.failure, stopped.plane.fail_at = RuntimeError, 0
+        stopped.on_loop(stopped.daemon.request_reload)
+        assert sock.recv(200).startswith(b"RELOADING=1")
+        assert b"READY=1" in sock.recv(200)
+        assert stopped.plane.switches["tor0"].ports["h1"].plan.rate_bps == 10**10
+    last = stopped.daemon.manager.events.last()[-1]
+    assert "not reloaded: RuntimeError" in last.text
+
+
 def test_sighup_reloads(
     stopped: RunningDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
