@@ -315,6 +315,7 @@ async def _serve(daemon: Daemon, tethered: bool) -> None:
     async with daemon:
         step_back()  # From now on packets wait for no answer to an operator; a start is in a hurry.
         loop.add_signal_handler(signal.SIGHUP, daemon.request_reload)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # See _entry.
         await daemon.wait()
 
 

@@ -235,3 +235,21 @@ def test_kill_9_and_restart_restore_the_configured_state(
             f"{sorted(cpu)[RESTARTS // 2]:.2f} s of CPU"
         )
     check_time(sorted(taken)[RESTARTS // 2], RESTART_SECONDS_MAX)
+
+
+def test_sighup_during_the_start_reloads_after_it(tmp_path: Path) -> None:
+    made = Process(tmp_path)
+    try:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "control.sock").exists():  # The configuration was read before.
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        path = tmp_path / "switchd.toml"
+        path.write_text(path.read_text().replace("5Gbit", "3Gbit"))
+        made.process.send_signal(signal.SIGHUP)
+        with made.client() as client:
+            while ports(client)["h1"]["rate_bps"] != 3 * 10**9:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+    finally:
+        made.close()
