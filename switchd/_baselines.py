@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from switchd.dataplane import Counters, SwitchReading
+    from switchd.dataplane import Counters, SwitchHandle, SwitchReading
+    from switchd.runtime import LivePort, LiveSwitch
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """What was counted, and by whom: one that was made anew counts from 0."""
+
+    handle: SwitchHandle
+    ports: Mapping[str, LivePort]
+    reading: SwitchReading
 
 
 def since(now: Counters, then: Counters) -> dict[str, dict[str, int]]:
-    """The counters less their baseline; of a port that was made anew, all of them."""
+    """The counters less their baseline; of a group that began again, all of them."""
     result: dict[str, dict[str, int]] = {}
     for group, values in now.items():
         base = then.get(group, {})
@@ -28,25 +39,27 @@ class Baselines:
     """What `clear` noted."""
 
     def __init__(self) -> None:
-        self._then: dict[str, SwitchReading] = {}
+        self._then: dict[str, _Noted] = {}
 
-    def clear(self, readings: Mapping[str, SwitchReading]) -> None:
-        """From now on, counters count from these readings."""
-        self._then.update(readings)
+    def clear(self, switches: Mapping[str, LiveSwitch]) -> None:
+        """From now on, counters of these switches count from what they are."""
+        for name, live in switches.items():
+            self._then[name] = _Noted(live.handle, dict(live.ports), live.handle.read())
 
-    def apply(self, switch: str, reading: SwitchReading) -> SwitchReading:
-        """The reading as the operator wants to see it."""
+    def reading(self, switch: str, live: LiveSwitch) -> SwitchReading:
+        """What a switch counts, as the operator wants to see it."""
+        ports, reading = dict(live.ports), live.handle.read()
         then = self._then.get(switch)
-        if then is None:
+        if then is None or then.handle is not live.handle:
             return reading
-        ports = {
+        counted = {
             name: dataclasses.replace(
-                port, counters=since(port.counters, then.ports[name].counters)
+                port, counters=since(port.counters, then.reading.ports[name].counters)
             )
-            if name in then.ports
+            if name in then.reading.ports and then.ports.get(name) is ports.get(name)
             else port
             for name, port in reading.ports.items()
         }
         return dataclasses.replace(
-            reading, counters=since(reading.counters, then.counters), ports=ports
+            reading, counters=since(reading.counters, then.reading.counters), ports=counted
         )

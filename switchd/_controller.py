@@ -146,12 +146,11 @@ class Controller:
 
     def reading(self, switch: str) -> SwitchReading:
         """A switch's counters since they were cleared."""
-        return self.baselines.apply(switch, self.manager.live[switch].handle.read())
+        return self.baselines.reading(switch, self.manager.live[switch])
 
     def clear_counters(self) -> None:
         """Counters that operators see begin at 0; Prometheus sees no change."""
-        live = self.manager.live
-        self.baselines.clear({name: switch.handle.read() for name, switch in live.items()})
+        self.baselines.clear(dict(self.manager.live))
 
     def clear_watermarks(self) -> None:
         """Watermarks begin at what is queued now."""

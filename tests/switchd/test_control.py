@@ -102,6 +102,33 @@ def test_clearing_counts_anew_for_operators_only(daemon: RunningDaemon) -> None:
     assert "clear tor0" in daemon.plane.log
 
 
+def test_what_is_made_anew_after_a_clear_counts_from_its_beginning(daemon: RunningDaemon) -> None:
+    def counted(frames: int) -> dict[str, int]:
+        """What is shown when each port and the switch have counted so many."""
+        fake = daemon.plane.switches["tor0"]
+        fake.counters["switch"]["accepted"] = frames
+        for port in fake.ports.values():
+            port.counters["port"]["rx_frames"] = frames
+        found = rows(client, "counters")
+        return {
+            str(row["port"]): cast("int", row["value"])
+            for row in found
+            if row["counter"] in ("accepted", "rx_frames")
+        }
+
+    text = daemon.path.read_text()
+    with daemon.client() as client:
+        counted(10)
+        client.call("clear")
+        for changed in (text.replace("port.h2]", "port.h3]").replace("/h2", "/h3"), text):
+            daemon.path.write_text(changed)
+            client.call("reload")
+        assert counted(25) == {"": 15, "h1": 15, "h2": 25}
+        client.call("clear")
+        client.call("set", items=["switch.tor0.packets=128"])
+        assert counted(35) == {"": 35, "h1": 35, "h2": 35}
+
+
 def test_settings_are_applied_shown_taken_back_and_saved(daemon: RunningDaemon) -> None:
     port = daemon.plane.switches["tor0"].ports["h1"]
     serial = port.serial
