@@ -126,18 +126,6 @@ uint32_t nd_app_receive_bytes_max(const struct nd_app *app)
 
 /* ---- the submit side, under the mutex ---- */
 
-/* 0 with the mutex held, or why not. */
-static int enter(struct nd_app *app)
-{
-	if (ND_UNLIKELY(app->foreign))
-		return -ECHILD;
-	pthread_mutex_lock(&app->mutex);
-	if (ND_LIKELY(app->stack != NULL))
-		return 0;
-	pthread_mutex_unlock(&app->mutex);
-	return -EBADF;
-}
-
 int nd_app_flush(struct nd_app *app)
 {
 	while (ND_UNLIKELY(app->waiting_done < app->waiting_count)) {
@@ -242,7 +230,7 @@ static int send_locked(struct nd_app *app, uint8_t protocol, struct nd_command *
 static int hand_over(struct nd_app *app, uint8_t protocol, struct nd_command *command, const char *data,
 		bool later, void *lender)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -310,7 +298,7 @@ int nd_app_send(struct nd_app *app, uint8_t protocol, uint8_t kind, uint8_t prio
 
 void nd_app_push(struct nd_app *app)
 {
-	if (enter(app) < 0)
+	if (nd_app_enter(app) < 0)
 		return;
 	nd_stack_flush(app->stack);
 	pthread_mutex_unlock(&app->mutex);
@@ -319,7 +307,7 @@ void nd_app_push(struct nd_app *app)
 /* Hands a command without payload over, now or as soon as there is room. */
 static int tell(struct nd_app *app, uint8_t protocol, const struct nd_command *command)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -406,7 +394,7 @@ uint32_t nd_app_held(struct nd_app *app)
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
 		    const uint8_t mac[6])
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -417,7 +405,7 @@ int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port
 
 int nd_app_resolver(struct nd_app *app)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -428,7 +416,7 @@ int nd_app_resolver(struct nd_app *app)
 
 int nd_app_unresolved(struct nd_app *app, uint8_t *addresses, uint32_t limit)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -439,7 +427,7 @@ int nd_app_unresolved(struct nd_app *app, uint8_t *addresses, uint32_t limit)
 
 int nd_app_lose_peer(struct nd_app *app, const uint8_t address[16], uint32_t reason)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -451,7 +439,7 @@ int nd_app_lose_peer(struct nd_app *app, const uint8_t address[16], uint32_t rea
 int nd_app_counters(struct nd_app *app, uint32_t group, uint32_t index,
 		    const struct nd_counters_table **table, uint64_t *values, uint32_t limit)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -465,7 +453,7 @@ int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char 
 		      struct nd_error *error)
 {
 	enum nd_port_state found = ND_PORT_GONE;
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -477,7 +465,7 @@ int nd_app_port_state(struct nd_app *app, uint32_t index, uint32_t *state, char 
 
 int nd_app_settings(struct nd_app *app, struct nd_stack_settings *settings)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -489,7 +477,7 @@ int nd_app_settings(struct nd_app *app, struct nd_stack_settings *settings)
 int nd_app_set(struct nd_app *app, const struct nd_stack_settings *settings,
 	       struct nd_error *error)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return nd_error_set(error, code, "the stack is closed");
@@ -500,7 +488,7 @@ int nd_app_set(struct nd_app *app, const struct nd_stack_settings *settings,
 
 int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *out, uint32_t limit)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -511,7 +499,7 @@ int nd_app_exchanges(struct nd_app *app, uint64_t *cursor, struct nd_exchange *o
 
 int nd_app_peers(struct nd_app *app, uint64_t *cursor, struct nd_stack_peer *out, uint32_t limit)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -522,7 +510,7 @@ int nd_app_peers(struct nd_app *app, uint64_t *cursor, struct nd_stack_peer *out
 
 int nd_app_apps(struct nd_app *app, uint64_t *cursor, struct nd_stack_app *out, uint32_t limit)
 {
-	int code = enter(app);
+	int code = nd_app_enter(app);
 
 	if (code < 0)
 		return code;
@@ -535,7 +523,7 @@ const char *nd_app_audit(struct nd_app *app)
 {
 	const char *wrong;
 
-	if (enter(app) < 0)
+	if (nd_app_enter(app) < 0)
 		return NULL;
 	wrong = nd_stack_audit(app->stack);
 	pthread_mutex_unlock(&app->mutex);

@@ -226,7 +226,9 @@ void nd_app_look_away(struct nd_app *app);
 
 /* True when it is safe to block on nd_app_descriptor(). */
 bool nd_app_arm(struct nd_app *app);
-int nd_app_descriptor(const struct nd_app *app);
+
+/* For poll(2). It is the caller's to close, so that it stays what it is while others close the handle. */
+int nd_app_descriptor(struct nd_app *app);
 
 /* Messages received and not given back. */
 uint32_t nd_app_held(struct nd_app *app);

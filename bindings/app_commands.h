@@ -5,6 +5,8 @@
 
 #include "app.h"
 
+#include <errno.h>
+
 #define ND_APP_KEY_MASK ((UINT64_C(1) << ND_APP_KEY_BITS) - 1)
 
 #define ND_APP_UNTIL_MAX 1e10 /* seconds on the clock; later is never */
@@ -15,6 +17,18 @@ static inline nd_ns nd_app_deadline(double until)
 	if (!(until < ND_APP_UNTIL_MAX))
 		return ND_NEVER;
 	return until > 0 ? (nd_ns)(until * (double)ND_SEC) : 1; /* 0 is none to the core */
+}
+
+/* 0 with the mutex held, under which the stack stays open, or why not. */
+static inline int nd_app_enter(struct nd_app *app)
+{
+	if (ND_UNLIKELY(app->foreign))
+		return -ECHILD;
+	pthread_mutex_lock(&app->mutex);
+	if (ND_LIKELY(app->stack != NULL))
+		return 0;
+	pthread_mutex_unlock(&app->mutex);
+	return -EBADF;
 }
 
 /* ---- the submit side; under the mutex ---- */

@@ -3,6 +3,7 @@
 #include "app_commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /* Also by a loop that finds another thread at the events. */
 static void set_watching(struct nd_app *app, bool watching)
@@ -65,10 +66,33 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 
 bool nd_app_arm(struct nd_app *app)
 {
-	return app->foreign || !app->stack || nd_stack_arm(app->stack);
+	bool armed;
+
+	if (nd_app_enter(app) < 0)
+		return true;
+	armed = nd_stack_arm(app->stack);
+	pthread_mutex_unlock(&app->mutex);
+	return armed;
 }
 
-int nd_app_descriptor(const struct nd_app *app)
+/* A copy: the stack's own is closed, and its number used again, by whoever closes the handle. */
+static int copy_of(int descriptor)
 {
-	return app->stack ? nd_stack_descriptor(app->stack) : -EBADF;
+	int copy;
+
+	if (descriptor < 0)
+		return descriptor;
+	copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+	return copy < 0 ? -errno : copy;
+}
+
+int nd_app_descriptor(struct nd_app *app)
+{
+	int code = nd_app_enter(app);
+
+	if (code < 0)
+		return code;
+	code = copy_of(nd_stack_descriptor(app->stack));
+	pthread_mutex_unlock(&app->mutex);
+	return code;
 }

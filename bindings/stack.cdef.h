@@ -192,7 +192,7 @@ int nd_app_poll(struct nd_app *app, struct nd_event *out, uint32_t limit, uint32
 		bool woken);
 void nd_app_drive(struct nd_app *app, bool drive);
 void nd_app_look_away(struct nd_app *app);
-int nd_app_descriptor(const struct nd_app *app);
+int nd_app_descriptor(struct nd_app *app);
 uint32_t nd_app_held(struct nd_app *app);
 int nd_app_set_peer(struct nd_app *app, const uint8_t address[16], uint32_t port,
 		    const uint8_t mac[6]);

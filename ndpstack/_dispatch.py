@@ -528,14 +528,24 @@ class Dispatcher(_messages.Inbox):
         self.ended = (errno.ECHILD, f"stack {self.name} was opened before a fork")
 
     def descriptor(self) -> int:
-        """For poll(2): readable when there are events; from now on it is kept armed."""
+        """As raw_descriptor(), but from now on it is kept armed."""
         self._polled = True
         self._drive()
         return self.raw_descriptor()
 
     def raw_descriptor(self) -> int:
-        """The descriptor; whoever uses it keeps it armed by settle() and poll()."""
-        return lib.nd_app_descriptor(self.app)
+        """For poll(2): readable when there are events. The caller closes it.
+
+        Whoever uses it keeps it armed by settle() and poll().
+
+        Raises:
+            NdpError: The stack has ended, or there are no descriptors left.
+        """
+        descriptor = lib.nd_app_descriptor(self.app)
+        if descriptor < 0:
+            self.check_alive()
+            raise make_error(-descriptor, "cannot watch the stack")
+        return descriptor
 
     def pause(self, until: float | None) -> None:
         """Takes events for as long as a full ring may take to empty, at most until then."""

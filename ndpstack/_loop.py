@@ -29,7 +29,7 @@ class LoopDriver:
         self._dispatcher = dispatcher
         self.loop: Final = loop
         self._descriptor = -1
-        """A copy, which is open as long as the loop watches it: the stack closes in any thread."""
+        """Open as long as the loop watches it: the stack closes in any thread."""
         self._users = 0
         self._again: asyncio.Handle | None = None
         self._unsent = False
@@ -56,9 +56,7 @@ class LoopDriver:
                 raise
 
     def _watch(self) -> None:
-        descriptor = self._dispatcher.raw_descriptor()
-        self._dispatcher.check(descriptor, "the stack has ended")
-        self._descriptor = os.dup(descriptor)
+        self._descriptor = self._dispatcher.raw_descriptor()
         self.loop.add_reader(self._descriptor, self._on_readable)
         self._dispatcher.add_loop(self)
 

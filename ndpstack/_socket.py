@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, TypeVarTuple
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, Peer, check_port
 from ndpstack._single import Single
-from ndpstack._waitable import Bell, Waitable
+from ndpstack._waitable import Bell, Owned, Waitable
 from ndpstack.errors import MessageTooLong, NdpError, WouldBlock, make_error
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ class Socket(Single):
         self._poll: select.epoll | None = None
         self._bell: Bell | None = None
         self._polled: Waitable | None = None
+        self._events: Owned | None = None
+        """The stack's descriptor."""
 
     # ---- timeouts ----
 
@@ -205,14 +207,21 @@ class Socket(Single):
 
     def poll_descriptor(self, target: Waitable) -> int:
         """A descriptor that is readable when the target may be ready, or the stack has events."""
+        poll = self._poll or self._begin_polling(target)
+        if self._closed:  # By another thread, which perhaps found nothing to close.
+            self._stop_polling()
+            self.check_open()
+        return poll.fileno()
+
+    def _begin_polling(self, target: Waitable) -> select.epoll:
+        events, bell, poll = Owned(self.dispatcher.descriptor()), Bell(), select.epoll()
+        poll.register(bell.descriptor, select.EPOLLIN)
+        poll.register(events.descriptor, select.EPOLLIN)
+        # No call stands between these, so one of several threads does it.
         if self._poll is None:
-            self._bell = Bell()
-            self._poll = select.epoll()
-            self._poll.register(self._bell.descriptor, select.EPOLLIN)
-            self._poll.register(self.dispatcher.descriptor(), select.EPOLLIN)
-            target.ring(self._bell)
-            self._polled = target
-        return self._poll.fileno()
+            self._poll, self._bell, self._polled, self._events = poll, bell, target, events
+            target.ring(bell)
+        return self._poll
 
     # ---- sending ----
 
@@ -284,7 +293,7 @@ class Socket(Single):
             return
         self._polled.ring(None)
         self._poll.close()
-        self._bell = None
+        self._bell = self._events = None
 
     def _end(self) -> None:
         raise NotImplementedError

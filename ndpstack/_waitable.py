@@ -13,13 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Bell:
-    """An eventfd, which stays open as long as anybody may ring it."""
+class Owned:
+    """A descriptor that is open as long as anybody refers to it."""
 
     __slots__ = ("descriptor",)
 
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        descriptor = getattr(self, "descriptor", -1)  # An interrupted __init__() leaves none.
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+class Bell(Owned):
+    """An eventfd, which stays open as long as anybody may ring it."""
+
+    __slots__ = ()
+
     def __init__(self) -> None:
-        self.descriptor = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        super().__init__(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
 
     def ring(self) -> None:
         """Makes the descriptor readable."""
@@ -29,11 +43,6 @@ class Bell:
         """Makes it unreadable."""
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self.descriptor)
-
-    def __del__(self) -> None:
-        descriptor = getattr(self, "descriptor", -1)  # An interrupted __init__() leaves none.
-        if descriptor >= 0:
-            os.close(descriptor)
 
 
 class Waitable(_messages.Waitable):

@@ -50,6 +50,10 @@ class _Host:
         self.app: nd_app = ffi.new("struct nd_app *")
         if lib.nd_app_open(self.app, config, error) < 0:
             raise UserError(f"host {name}: {reason_of(error)}")
+        self.descriptor = lib.nd_app_descriptor(self.app)
+        if self.descriptor < 0:
+            lib.nd_app_end(self.app)
+            raise UserError(f"host {name}: {os.strerror(-self.descriptor)}")
         self.closed = False
         self.events = ffi.new("struct nd_event[]", EVENTS_AT_ONCE)
         self._line: deque[Callable[[], int]] = deque()
@@ -97,6 +101,7 @@ class _Host:
         """Stops the stack."""
         if not self.closed:
             self.closed = True
+            os.close(self.descriptor)
             lib.nd_app_end(self.app)
 
 
@@ -174,7 +179,7 @@ class Stacks:
         made = _Host(config, port.host)
         del keep, ndp
         self.hosts.append(made)
-        self._poll.register(lib.nd_app_descriptor(made.app), select.EPOLLIN)
+        self._poll.register(made.descriptor, select.EPOLLIN)
 
     def _may_spin(self) -> bool:
         """Spinning helps only while every busy thread has a CPU: hosts, switches, and this one."""

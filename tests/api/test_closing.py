@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
 import os
 import sys
@@ -379,27 +378,6 @@ def test_a_socket_that_outlives_its_loop(kind: str, pair: Pair) -> None:
     with pytest.warns(ResourceWarning, match="unclosed"):
         del socket
     assert not pair[0].dispatcher.loops
-
-
-@pytest.mark.parametrize("kind", LOOPS)
-def test_a_socket_for_which_there_is_no_descriptor(
-    kind: str, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next one that is opened works."""
-
-    def fail(_descriptor: int) -> int:
-        raise OSError(errno.EMFILE, "too many open files")
-
-    async def main() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "dup", fail)
-            with pytest.raises(OSError, match="too many"):
-                aio.HomaSocket(pair[1])
-        async with aio.HomaSocket(pair[1]) as client:
-            assert bytes(await client.request(server_of(pair), b"x")) == b"x"
-
-    with served(pair[0]):
-        run(kind, main())
 
 
 @pytest.mark.parametrize("kind", LOOPS)
