@@ -81,6 +81,12 @@ class Peer:
         except NdpError:
             return f"#{self.handle}"
 
+    def forget(self) -> None:
+        """From the dispatcher: it has made room for other hosts, and is to be resolved again."""
+        known = self._dispatcher.peers
+        if self._address is not None and known.get(self._address) is self:
+            known.pop(self._address, None)
+
     def __repr__(self) -> str:
         return f"Peer({self.text()})"
 

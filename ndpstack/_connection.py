@@ -327,6 +327,8 @@ class Opening(Waitable):
                 self._connection.abandon(0)
         elif event.error:
             self._error = -event.error
+            if self._error == errno.ESTALE:
+                self._connection.peer.forget()
         self.wake()
 
     def on_end(self) -> None:

@@ -32,6 +32,7 @@ from ndpstack.errors import make_error
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ndpstack._address import Peer
     from ndpstack._target import Accepting, Keyed, Loop, Named, Target
 
     Message = bytes | _core.Pointer[bytes]
@@ -85,6 +86,8 @@ class Dispatcher(_messages.Inbox):
         self.name = name
         self.by_key: dict[int, Target] = {}
         self.by_connection: dict[int, Target] = {}
+        self.peers: dict[str, Peer] = {}
+        """Those that were resolved, by their addresses."""
         self.loops: list[Loop] = []
         self.forked = False
         """This is a fork's child: all that is open is the parent's."""

@@ -18,9 +18,10 @@ from ndpstack._socket import (
     Timeout,
     as_message,
     check_priority,
+    is_forgotten,
 )
 from ndpstack._waitable import Waitable
-from ndpstack.errors import Closed, make_error
+from ndpstack.errors import Closed, Unreachable, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,6 +134,8 @@ class Call(_messages.Call, Waitable):
         """From the dispatcher: it has failed."""
         del again
         self._id = event.id
+        if event.error == -errno.ESTALE:
+            self.peer.forget()
         if self._failure is None:
             self._failure = (-event.error, describe_failure(event))
         self.wake()  # First: an event that was interrupted finds the call again as long as it can.
@@ -223,6 +226,13 @@ class HomaSocket(Socket):
             self._begin(call, (peer, port), data, until, priority)
         elif self._closed:  # It was not among those that close() has ended.
             call.end(errno.EBADF, CLOSED_HERE)
+        try:
+            return call.result()
+        except Unreachable as error:
+            if not is_forgotten(address, error):
+                raise
+        call = Call(self.dispatcher)
+        self._begin(call, address, data, until, priority)
         return call.result()
 
     def start(
@@ -233,7 +243,11 @@ class HomaSocket(Socket):
         timeout: Timeout = UNSET,
         priority: int = 0,
     ) -> Call:
-        """Sends a request, as request(), and returns without waiting for the reply."""
+        """Sends a request, as request(), and returns without waiting for the reply.
+
+        Where the stack has forgotten the host, to make room for others, the call fails with
+        Unreachable; the next one that names it by its address looks for it again.
+        """
         until = self.until(timeout)
         call = Call(self.dispatcher)
         self._begin(call, address, data, until, priority)

@@ -19,8 +19,9 @@ from ndpstack._socket import (
     as_message,
     check_priority,
     deadline_ns,
+    is_forgotten,
 )
-from ndpstack.errors import MessageTooLong, make_error
+from ndpstack.errors import MessageTooLong, Unreachable, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,8 +153,18 @@ class NdpSocket(Socket):
             Unreachable: There is no way to the host.
             Timeout: None was found in time.
         """
-        peer = self.peer_of(address, self.until(timeout))
-        connection, opening = self.prepare_connect(*peer, priority)
+        until = self.until(timeout)
+        try:
+            self._connect(*self.peer_of(address, until), priority)
+        except Unreachable as error:
+            if not is_forgotten(address, error):
+                raise
+        else:
+            return
+        self._connect(*self.peer_of(address, until), priority)
+
+    def _connect(self, peer: Peer, port: int, priority: int) -> None:
+        connection, opening = self.prepare_connect(peer, port, priority)
         try:
             self.dispatcher.wait_for_core(opening)
         except BaseException:

@@ -89,6 +89,14 @@ def check_priority(priority: int) -> int:
     return priority
 
 
+def is_forgotten(address: Address, error: NdpError) -> bool:
+    """True after the core refused, unsent, what is for a host that it can be asked for again.
+
+    The host made room for others since its address was resolved. A Peer is a handle, and stays one.
+    """
+    return error.errno == errno.ESTALE and isinstance(address[0], str)
+
+
 def until_of(seconds: float) -> float | None:
     """The time, as of time.monotonic(), by which a call has to end that may take so long.
 

@@ -298,7 +298,7 @@ class Stack(Single):
         self.name = name
         self._address = address
         self.dispatcher = Dispatcher(app, name)
-        self._peers: dict[str, Peer] = {}
+        self._peers = self.dispatcher.peers
         self.dispatcher.message_bytes_max = min(
             lib.nd_app_send_bytes_max(app), lib.nd_app_receive_bytes_max(app), ENGINE_MESSAGE_MAX
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import time
 import warnings
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -19,8 +20,8 @@ from ndpstack._dispatch import ROOM_RETRY_S, patience_s
 from ndpstack._loop import driver_of
 from ndpstack._messages import new_future
 from ndpstack._single import Single
-from ndpstack._socket import until_of
-from ndpstack.errors import Closed
+from ndpstack._socket import is_forgotten, until_of
+from ndpstack.errors import Closed, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -231,9 +232,28 @@ class HomaSocket(_AsyncSocket):
             raise
         reply = call.view
         if reply is None or socket._closed or socket.dispatcher.ended is not None:
-            socket.check_open()
-            return call.outcome()
+            return await self._outcome(call, address, data, until, priority)
         return reply
+
+    async def _outcome(
+        self,
+        call: _homa.Call,
+        address: Address,
+        data: Buffer,
+        until: float | None,
+        priority: int,
+    ) -> memoryview:
+        """What became of a request, which is sent again where the core forgot its host."""
+        self._socket.check_open()
+        try:
+            return call.outcome()
+        except Unreachable as error:
+            if not is_forgotten(address, error):
+                raise
+        host, port = address
+        peer = host if isinstance(host, Peer) else await self._resolve(host, until)
+        left = None if until is None else max(until - time.monotonic(), 0)
+        return await self.request((peer, port), data, timeout=left, priority=priority)
 
     async def recv(self) -> Rpc:
         """Waits for the next request.
@@ -339,9 +359,20 @@ class NdpSocket(_AsyncSocket):
             Unreachable: There is no way to the host.
             Timeout: None was found in time.
         """
+        until = self._socket.until(timeout)
+        try:
+            await self._connect(address, until, priority)
+        except Unreachable as error:
+            if not is_forgotten(address, error):
+                raise
+        else:
+            return
+        await self._connect(address, until, priority)
+
+    async def _connect(self, address: Address, until: float | None, priority: int) -> None:
         host, port = address
         if not isinstance(host, Peer):
-            host = await self._resolve(host, self._socket.until(timeout))
+            host = await self._resolve(host, until)
         connection, opening = self._socket.prepare_connect(host, port, priority)
         try:
             await self._wait(opening)

@@ -59,7 +59,7 @@ INTERNAL: dict[str, frozenset[str]] = {
         "is_ready", "add_waiter", "remove_waiter", "ring", "hush", "wake",
     }),
     "ndpstack._stack.Stack": frozenset({"known_peer", "keep_peer", "resolve"}),
-    "ndpstack._address.Peer": frozenset({"text"}),
+    "ndpstack._address.Peer": frozenset({"text", "forget"}),
     "ndpstack._socket.Socket": frozenset({
         "until", "wait_for", "next_of", "poll_descriptor", "peer_of", "submit", "make_room",
         "check_room", "check_open", "late", "where",
