@@ -374,7 +374,9 @@ class Listener(Source[Connection]):
         self.wake()
 
     def close(self) -> None:
-        """Listens no more; connections that nobody accepted are reset."""
+        """Listens no more; connections that nobody accepted are reset. Idempotent."""
+        if self._closed:
+            return
         self._closed = True
         self._dispatcher.tell(NDP, lib.ND_COMMAND_UNLISTEN, port=self.port)
         self._dispatcher.settle()  # Perhaps nobody looks for events after this.

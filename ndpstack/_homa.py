@@ -312,9 +312,7 @@ class HomaSocket(Socket):
 
     def serve(self, port: int, make: type[R]) -> Service[R]:
         """Serves a port, with requests as they are made; as bind()."""
-        self.check_open()
-        if self._port:
-            raise make_error(errno.EBADF, "socket is bound already")
+        self._check_unbound()
         if check_port(port) > SERVER_PORT_MAX:
             raise ValueError(
                 f"port {port} is not in 1..{SERVER_PORT_MAX}: those above are clients'"
@@ -325,8 +323,19 @@ class HomaSocket(Socket):
         except BaseException:
             service.forget()
             raise
-        self._port, self._stop_serving = port, service.close
+        stop = service.close
+        # No call stands between these, so of all that other threads bind one alone is kept.
+        if not self._port:
+            self._port, self._stop_serving = port, stop
+        if self._stop_serving is not stop or self._closed:
+            stop()
+            self._check_unbound()
         return service
+
+    def _check_unbound(self) -> None:
+        self.check_open()
+        if self._port:
+            raise make_error(errno.EBADF, "socket is bound already")
 
     @property
     def service(self) -> Service[Rpc]:

@@ -109,8 +109,14 @@ class NdpSocket(Socket):
         if not self._port:
             raise make_error(errno.ENOTCONN, "no port to listen on", remedy="Bind one first.")
         listener = Listener(self.dispatcher, self._port, ordered=self._ordered)
-        self._key = listen(self.dispatcher, NDP, self._port, listener, backlog)
-        self._listener = listener
+        key = listen(self.dispatcher, NDP, self._port, listener, backlog)
+        # No call stands between these, so of all that other threads begin one alone is kept.
+        if self._connection is None and self._listener is None:
+            self._listener, self._key = listener, key
+        if self._listener is not listener or self._closed:
+            listener.close()
+            self.dispatcher.by_key.pop(key, None)
+            self._check_unused()
 
     @property
     def listener(self) -> Listener:
@@ -152,6 +158,7 @@ class NdpSocket(Socket):
             LimitReached: The core has as many connections as it may.
             Unreachable: There is no way to the host.
             Timeout: None was found in time.
+            Closed: The socket is closed, or in use already.
         """
         until = self.until(timeout)
         try:
@@ -191,10 +198,12 @@ class NdpSocket(Socket):
     def finish_connect(self, connection: Connection, opening: Opening) -> None:
         """Takes the connection over once the core has answered."""
         opening.check()
-        self._connection = connection
-        if self._closed:  # By another thread, which found no connection to close.
+        # No call stands between these, so of all that other threads begin one alone is kept.
+        if self._connection is None and self._listener is None:
+            self._connection = connection
+        if self._connection is not connection or self._closed:
             connection.abandon(0)
-            self.check_open()
+            self._check_unused()
 
     def _check_unused(self) -> None:
         self.check_open()

@@ -166,7 +166,9 @@ class Service(_messages.Service[R], Source[R]):
         self._dispatcher.by_port.pop(self.port, None)
 
     def close(self) -> None:
-        """Stops serving; the clients of what waits get errors."""
+        """Stops serving; the clients of what waits get errors. Idempotent."""
+        if self._closed:
+            return
         self._closed = True
         self.forget()
         self._dispatcher.tell(HOMA, lib.ND_COMMAND_UNLISTEN, port=self.port)

@@ -358,6 +358,7 @@ class NdpSocket(_AsyncSocket):
             LimitReached: The core has as many connections as it may.
             Unreachable: There is no way to the host.
             Timeout: None was found in time.
+            Closed: The socket is closed, or in use already.
         """
         until = self._socket.until(timeout)
         try:
