@@ -39,6 +39,7 @@ def copy_into(target: memoryview, message: memoryview) -> int:
 
     Raises:
         MessageTooLong: It does not fit.
+        TypeError: The buffer is not writable.
     """
     size = len(message)
     if size > len(target):
@@ -291,6 +292,7 @@ class NdpSocket(Socket):
 
         Raises:
             MessageTooLong: It does not fit; it is lost.
+            TypeError: The buffer is not writable; the message is the next that is received.
             NdpError: As recv().
         """
         target, connection = memoryview(buffer).cast("B"), self.connection

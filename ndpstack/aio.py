@@ -21,7 +21,7 @@ from ndpstack._loop import driver_of
 from ndpstack._messages import new_future
 from ndpstack._single import Single
 from ndpstack._socket import is_forgotten, until_of
-from ndpstack.errors import Closed, Unreachable
+from ndpstack.errors import Closed, MessageTooLong, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -423,10 +423,18 @@ class NdpSocket(_AsyncSocket):
 
         Raises:
             MessageTooLong: It does not fit; it is lost.
+            TypeError: The buffer is not writable; the message is the next that is received.
             NdpError: As recv().
         """
-        target = memoryview(buffer).cast("B")
-        return _ndp.copy_into(target, await self.recv())
+        target, connection = memoryview(buffer).cast("B"), self._socket.connection
+        message = await self.recv()
+        try:
+            return _ndp.copy_into(target, message)
+        except MessageTooLong:
+            raise
+        except BaseException:
+            connection.put_back(message)
+            raise
 
     async def flush(self) -> None:
         """Waits until the peer's host has acknowledged all that was sent.

@@ -170,6 +170,29 @@ async def send_slowly(client: aio.NdpSocket, count: int) -> None:
         await asyncio.sleep(0.0007)
 
 
+def test_recv_into_what_cannot_be_written(kind: str, pair: Pair) -> None:
+    """The message is the next that is received; one that does not fit is lost."""
+
+    async def main() -> None:
+        async with aio.NdpSocket(pair[0]) as listener, aio.NdpSocket(pair[1]) as client:
+            await listener.bind(PORT)
+            await listener.listen()
+            await client.connect((pair[0].address, PORT))
+            for data in (b"abc", b"defghi"):
+                await client.send(data)
+            async with await listener.accept() as server:
+                with pytest.raises(TypeError, match="read-only"):
+                    await server.recv_into(bytes(10))
+                target = bytearray(4)
+                assert await server.recv_into(target) == 3
+                assert target == b"abc\0"
+                with pytest.raises(errors.MessageTooLong):
+                    await server.recv_into(target)
+
+    run(kind, main())
+    assert pair[0].held == 0
+
+
 def test_connections_end(kind: str, pair: Pair) -> None:
     async def main() -> None:
         async with aio.NdpSocket(pair[0]) as listener, aio.NdpSocket(pair[1]) as client:

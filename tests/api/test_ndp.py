@@ -76,6 +76,15 @@ def test_recv_into_copies_into_any_buffer(pair: Pair) -> None:
         assert pair[0].held == 0
 
 
+def test_recv_into_what_cannot_be_written(pair: Pair) -> None:
+    """The message is the next that is received."""
+    with connected(pair) as (server, client):
+        client.send(b"abcdef")
+        with pytest.raises(TypeError, match="read-only"):
+            server.recv_into(bytes(10), timeout=5)
+        assert bytes(server.recv(timeout=5)) == b"abcdef"
+
+
 def test_the_end_comes_after_the_last_message(pair: Pair) -> None:
     with connected(pair) as (server, client):
         for i in range(20):
