@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import operator
 import socket
 import struct
 from typing import TYPE_CHECKING, final
@@ -48,11 +49,13 @@ def check_port(port: int) -> int:
     """The port if it can be one.
 
     Raises:
+        TypeError: It is no whole number.
         ValueError: It is not in 1..65535.
     """
-    if not 0 < port <= PORT_MAX:
+    number = operator.index(port)
+    if not 0 < number <= PORT_MAX:
         raise ValueError(f"port {port} is not in 1..{PORT_MAX}")
-    return port
+    return number
 
 
 @final

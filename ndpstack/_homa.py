@@ -313,7 +313,8 @@ class HomaSocket(Socket):
     def serve(self, port: int, make: type[R]) -> Service[R]:
         """Serves a port, with requests as they are made; as bind()."""
         self._check_unbound()
-        if check_port(port) > SERVER_PORT_MAX:
+        port = check_port(port)
+        if port > SERVER_PORT_MAX:
             raise ValueError(
                 f"port {port} is not in 1..{SERVER_PORT_MAX}: those above are clients'"
             )

@@ -183,14 +183,17 @@ class NdpSocket(Socket):
     def prepare_connect(self, peer: Peer, port: int, priority: int) -> tuple[Connection, Opening]:
         """Asks the core for a connection; and what to wait for."""
         self._check_unused()
-        check_port(port)
-        check_priority(priority)
+        port, priority = check_port(port), check_priority(priority)
         connection = Connection(self.dispatcher, peer, port, ordered=self._ordered)
         opening = Opening(connection)
-        code = lib.nd_app_send(
-            self.dispatcher.app, NDP, lib.ND_COMMAND_CONNECT, priority, peer.handle, port, 0,
-            opening.key, 0, b"", 0,
-        )  # fmt: skip
+        try:
+            code = lib.nd_app_send(
+                self.dispatcher.app, NDP, lib.ND_COMMAND_CONNECT, priority, peer.handle, port, 0,
+                opening.key, 0, b"", 0,
+            )  # fmt: skip
+        except BaseException:  # An interrupt, perhaps after it was sent.
+            opening.give_up()
+            raise
         if code < 0:
             self.dispatcher.by_key.pop(opening.key, None)
             raise make_error(-code, "cannot connect")

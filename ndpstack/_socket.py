@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import operator
 import select
 import time
 import warnings
@@ -82,11 +83,13 @@ def check_priority(priority: int) -> int:
     """The priority if it can be one.
 
     Raises:
+        TypeError: It is no whole number.
         ValueError: It is not in 0..7.
     """
-    if not 0 <= priority <= PRIORITY_MAX:
+    number = operator.index(priority)
+    if not 0 <= number <= PRIORITY_MAX:
         raise ValueError(f"priority {priority} is not in 0..{PRIORITY_MAX}")
-    return priority
+    return number
 
 
 def is_forgotten(address: Address, error: NdpError) -> bool:

@@ -1,9 +1,10 @@
-"""Sockets that are opened twice at a time, or closed meanwhile: one of it is kept, or nothing."""
+"""Sockets that are opened twice at a time, badly, or closed meanwhile: one is kept, or nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,6 +56,62 @@ def test_two_connections_of_two_tasks(kind: str, pair: Pair) -> None:
         assert [type(each) for each in outcomes] == [type(None), errors.Closed]
 
     run(kind, main())
+    check_connections(pair[1], 0)
+
+
+@pytest.mark.parametrize(("port", "priority"), [(4000.5, 0), ("4000", 0), (PORT, 1.5), (PORT, "1")])
+def test_what_is_no_whole_number(pair: Pair, port: int, priority: int) -> None:
+    """The call that is refused leaves nothing behind."""
+    dispatcher, peer = pair[1].dispatcher, pair[1].peer(pair[0].address)
+
+    async def ask() -> None:
+        async with aio.HomaSocket(pair[1]) as socket:
+            await socket.request((peer, port), b"x", priority=priority)
+
+    async def connect() -> None:
+        async with aio.NdpSocket(pair[1]) as socket:
+            await socket.connect((peer, port), priority=priority)
+
+    with ndpstack.NdpSocket(pair[1]) as ndp, ndpstack.HomaSocket(pair[1]) as homa:
+        refused: list[Callable[[], object]] = [
+            lambda: ndp.connect((peer, port), priority=priority),
+            lambda: homa.request((peer, port), b"x", priority=priority),
+            lambda: homa.start((peer, port), bytes(100_000), priority=priority),
+            lambda: asyncio.run(ask()),
+            lambda: asyncio.run(connect()),
+        ]
+        if port != PORT:
+            refused += [lambda: ndp.bind(port), lambda: homa.bind(port)]
+        for call in refused:
+            with pytest.raises(TypeError):
+                call()
+            left = [*dispatcher.by_key, *dispatcher.by_call, *dispatcher.by_port]
+            assert not left
+        ndp.connect((peer, PORT))
+
+
+def test_an_interrupted_connection(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core opens it all the same, and it is closed again."""
+
+    def interrupted(*arguments: object) -> int:
+        send(*arguments)
+        raise KeyboardInterrupt
+
+    lib, peer = _ndp.lib, pair[1].peer(pair[0].address)
+    send: Callable[..., int] = lib.nd_app_send
+    with ndpstack.NdpSocket(pair[1]) as socket:
+        monkeypatch.setattr(
+            _ndp,
+            "lib",
+            SimpleNamespace(ND_COMMAND_CONNECT=lib.ND_COMMAND_CONNECT, nd_app_send=interrupted),
+        )
+        with pytest.raises(KeyboardInterrupt):
+            socket.connect((peer, PORT))
+        monkeypatch.undo()
+        until = time.monotonic() + PATIENCE_S
+        while pair[1].dispatcher.by_key:
+            assert time.monotonic() < until
+            pair[1].dispatcher.pause(until)
     check_connections(pair[1], 0)
 
 
