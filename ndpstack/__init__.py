@@ -11,21 +11,21 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from ndpstack._address import Peer as Peer
+    from ndpstack._config import Backend as Backend
+    from ndpstack._config import StackConfig as StackConfig
     from ndpstack._homa import Call as Call
     from ndpstack._homa import HomaSocket as HomaSocket
     from ndpstack._ndp import NdpSocket as NdpSocket
     from ndpstack._served import Rpc as Rpc
     from ndpstack._socket import Address as Address
-    from ndpstack._stack import Backend as Backend
     from ndpstack._stack import PortState as PortState
     from ndpstack._stack import Stack as Stack
-    from ndpstack._stack import StackConfig as StackConfig
     from ndpstack._stack import memory_pair as memory_pair
     from ndpstack.errors import NdpError as NdpError
 
 _HOMES = {
     "Address": "ndpstack._socket",
-    "Backend": "ndpstack._stack",
+    "Backend": "ndpstack._config",
     "Call": "ndpstack._homa",
     "HomaSocket": "ndpstack._homa",
     "NdpError": "ndpstack.errors",
@@ -34,7 +34,7 @@ _HOMES = {
     "PortState": "ndpstack._stack",
     "Rpc": "ndpstack._served",
     "Stack": "ndpstack._stack",
-    "StackConfig": "ndpstack._stack",
+    "StackConfig": "ndpstack._config",
     "memory_pair": "ndpstack._stack",
 }
 """Where each public name lives: it is imported when it is first used."""

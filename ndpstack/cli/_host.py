@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from ndpstack import _logs
+from ndpstack._config import Backend, Profile
 from ndpstack._sources import ask
-from ndpstack._stack import Backend, Profile
 from ndpstack._units import UnitError, format_rate, parse_rate, parse_size
 from ndpstack.cli._exit import Exit
 from ndpstack.cli._service import printable

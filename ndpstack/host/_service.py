@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from ndpstack import __version__, _netns
+from ndpstack._config import StackConfig
 from ndpstack._documents import counters, document
 from ndpstack._errors import UserError
 from ndpstack._netlink import UNIVERSE, Netlink
-from ndpstack._stack import Stack, StackConfig
+from ndpstack._stack import Stack
 from ndpstack._status import DEFAULT_SERVICE, StatusSocket
 from ndpstack._systemd import listening_sockets, notify, watchdog_seconds
 from ndpstack.errors import NdpError
@@ -28,7 +29,8 @@ from ndpstack.errors import NdpError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ndpstack._stack import Backend, PortState, Profile
+    from ndpstack._config import Backend, Profile
+    from ndpstack._stack import PortState
 
 log = logging.getLogger("ndpstack.host")
 
