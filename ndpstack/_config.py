@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ndpstack import _core
 from ndpstack._address import PORT_MAX, pack, unpack
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 lib, ffi = _core.lib, _core.ffi
 
@@ -38,6 +39,21 @@ XDP_MODES: Final[Mapping[XdpMode, int]] = {
     "native": lib.ND_XDP_NATIVE,
     "generic": lib.ND_XDP_GENERIC,
 }
+
+NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "mtu": (0, 2**32 - 1),
+    "vlan": (0, 2**16 - 1),
+    "spin_ns": (0, 2**64 - 1),
+    "cpu": (0, 2**31 - 2),
+    "seed": (0, 2**64 - 1),
+    "service_socket": (1, 2**31 - 1),
+    "peers_max": (0, 2**32 - 1),
+    "send_bytes": (0, 2**32 - 1),
+    "receive_bytes": (0, 2**32 - 1),
+    "link_rate_bps": (0, 2**64 - 1),
+    "record_bytes": (0, 2**64 - 1),
+}
+"""What the core can be told at all, from least to most; it says itself what of that is too much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +123,40 @@ class StackConfig:
     namespace. A thread of the process answers them, and sleeps until then."""
 
 
+def check(config: StackConfig) -> None:
+    """Looks for what the core cannot be told.
+
+    Raises:
+        ValueError: A setting is none of its choices, or out of all bounds.
+        TypeError: A number is none.
+    """
+    _check_choice("backend", config.backend, BACKENDS)
+    _check_choice("profile", config.profile, PROFILES)
+    _check_choice("xdp_mode", config.xdp_mode, XDP_MODES)
+    for protocol in config.protocols:
+        _check_choice("protocol", protocol, get_args(Protocol))
+    for name, (least, most) in NUMBERS.items():
+        value = getattr(config, name)
+        if value is not None:
+            _check_number(name, value, least, most)
+
+
+def _check_number(name: str, value: int, least: int, most: int) -> None:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} {value!r} is no whole number") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name} {value} is not in {least}..{most}")
+
+
+def _check_choice(name: str, value: object, known: Collection[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
+
+
 def fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
-    """The core's form of a config; what it points to is added to keep."""
+    """The core's form of a config that was checked; what it points to is added to keep."""
     raw = ffi.new("struct nd_stack_config *")
     _fill_port(config, raw.ports[0], keep)
     raw.port_count = 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from ndpstack import _core
 from ndpstack._address import Peer, pack
 from ndpstack._ask import ask_core
-from ndpstack._config import StackConfig, fill, with_address
+from ndpstack._config import StackConfig, check, fill, with_address
 from ndpstack._dispatch import Dispatcher
 from ndpstack._reason import reason_of
 from ndpstack._single import Single
@@ -78,7 +78,7 @@ class Stack(Single):
 
     Raises:
         NdpError: It cannot be opened; the text says why and what to do.
-        ValueError: An address is none.
+        ValueError: An address is none, or another setting cannot be one; the text names it.
     """
 
     _resolver: Resolver | None = None
@@ -87,6 +87,7 @@ class Stack(Single):
 
     def __init__(self, config: StackConfig) -> None:
         keep: list[object] = []
+        check(config)
         config = with_address(config)
         raw = fill(config, keep)
         self._begin(

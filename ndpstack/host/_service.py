@@ -167,6 +167,8 @@ class HostService:
             self._stack = Stack(stack)
         except NdpError as error:
             raise UserError(str(error.strerror)) from error
+        except ValueError as error:
+            raise UserError(str(error)) from error
         held.callback(self._stack.close, drain=0)
         self._link_rate_bps = stack.link_rate_bps
         self._status = StatusSocket(stack.service or DEFAULT_SERVICE, self._document)

@@ -10,6 +10,7 @@ from told_stack import told
 
 from ndpstack.cli import main
 from ndpstack.cli._exit import Exit
+from ndpstack.host import _service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,28 @@ def test_a_terminal_is_not_told_what_to_do(capsys: pytest.CaptureFixture[str]) -
     text = capsys.readouterr().out
     assert text.replace("\n", "").isprintable()
     assert "e0\\x1b]0;mine\\x07, up" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "setting"),
+    [
+        ("--cpu", "99999999999", "cpu"),
+        ("--cpu", "-1", "cpu"),
+        ("--link-rate", "99999999999Tbit", "link_rate_bps"),
+        ("--record-bytes", "99999999999TB", "record_bytes"),
+    ],
+)
+def test_what_no_core_can_be_told(
+    option: str,
+    value: str,
+    setting: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_service, "addresses_of", lambda _: ("10.0.0.1", None))
+    assert main(["host", "run", "--interface", "none", option, value]) == Exit.USAGE
+    assert f"{setting} " in (said := capsys.readouterr().err)
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
