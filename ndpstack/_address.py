@@ -38,9 +38,14 @@ def pack(text: str) -> bytes:
         ) from None
 
 
+def is_ipv4(raw: bytes) -> bool:
+    """True for 16 bytes that stand for an IPv4 address."""
+    return raw.startswith(_MAPPED)
+
+
 def unpack(raw: bytes) -> str:
     """The text of 16 bytes."""
-    if raw.startswith(_MAPPED):
+    if is_ipv4(raw):
         return socket.inet_ntop(socket.AF_INET, raw[12:])
     return socket.inet_ntop(socket.AF_INET6, raw)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ndpstack import _core
-from ndpstack._address import PORT_MAX, pack, unpack
+from ndpstack._address import PORT_MAX, is_ipv4, pack
 from ndpstack.errors import make_error
 
 if TYPE_CHECKING:
@@ -127,9 +127,11 @@ def check(config: StackConfig) -> None:
     """Looks for what the core cannot be told.
 
     Raises:
-        ValueError: A setting is none of its choices, or out of all bounds.
+        ValueError: A setting is none of its choices, out of all bounds, or ends within.
         TypeError: A number is none.
     """
+    for name in ("name", "netns", "service", "record"):
+        check_text(name, getattr(config, name))
     _check_choice("backend", config.backend, BACKENDS)
     _check_choice("profile", config.profile, PROFILES)
     _check_choice("xdp_mode", config.xdp_mode, XDP_MODES)
@@ -150,22 +152,33 @@ def _check_number(name: str, value: int, least: int, most: int) -> None:
         raise ValueError(f"{name} {value} is not in {least}..{most}")
 
 
+def check_text(name: str, text: str | None) -> None:
+    """Looks for what the core would take for the end of a text.
+
+    Raises:
+        ValueError: There is one.
+    """
+    if text is not None and "\0" in os.fsdecode(text):
+        raise ValueError(f"{name} {text!r} has a NUL in it")
+
+
 def _check_choice(name: str, value: object, known: Collection[str]) -> None:
     if value not in known:
         raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
 
 
 def fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
-    """The core's form of a config that was checked; what it points to is added to keep."""
+    """The core's form of a config that was checked; what it points to is added to keep.
+
+    Raises:
+        ValueError: An address is none, or two are of one family.
+    """
     raw = ffi.new("struct nd_stack_config *")
     _fill_port(config, raw.ports[0], keep)
     raw.port_count = 1
     if config.backend == "udp":
         raw.frame = _frame_in_udp(config, keep)
-    for text in filter(None, (config.address, config.address6)):
-        packed = pack(text)
-        target = raw.address_v4 if "." in unpack(packed) else raw.address_v6
-        ffi.memmove(target, packed, len(packed))
+    _fill_addresses(config, raw)
     raw.vlan, raw.link_bps = config.vlan, config.link_rate_bps
     raw.no_ndp, raw.no_homa = "ndp" not in config.protocols, "homa" not in config.protocols
     raw.peers_max, raw.profile, raw.spin_ns = (
@@ -180,6 +193,18 @@ def fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:
     if config.record is not None:
         raw.record, raw.record_bytes = _string(config.record, keep), config.record_bytes
     return raw
+
+
+def _fill_addresses(config: StackConfig, raw: _core.nd_stack_config) -> None:
+    texts = [text for text in (config.address, config.address6) if text]
+    own = {is_ipv4(packed): packed for packed in map(pack, texts)}
+    if len(own) < len(texts):
+        raise ValueError(
+            f"address {config.address} and address6 {config.address6} are of one family: "
+            "a host has one of each at most"
+        )
+    for is_v4, packed in own.items():
+        ffi.memmove(raw.address_v4 if is_v4 else raw.address_v6, packed, len(packed))
 
 
 def _fill_port(config: StackConfig, port: _core.nd_port_config, keep: list[object]) -> None:
@@ -241,6 +266,11 @@ def with_address(config: StackConfig) -> StackConfig:
     from ndpstack._interface import own_addresses
 
     found = own_addresses(config.name, config.netns)
+    if config.address6:
+        given = is_ipv4(pack(config.address6))
+        found = [each for each in found if is_ipv4(pack(each)) != given]
+        if not found:  # None of the other family: that one is the only one.
+            return replace(config, address=config.address6, address6=None)
     if not found:
         raise make_error(
             errno.EADDRNOTAVAIL,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from ndpstack import _core
 from ndpstack._address import Peer, pack
 from ndpstack._ask import ask_core
-from ndpstack._config import StackConfig, check, fill, with_address
+from ndpstack._config import StackConfig, check, check_text, fill, with_address
 from ndpstack._dispatch import Dispatcher
 from ndpstack._reason import reason_of
 from ndpstack._single import Single
@@ -157,7 +157,9 @@ class Stack(Single):
 
         Raises:
             NdpError: There is no such service, or it takes no further application.
+            ValueError: The name has a NUL in it.
         """
+        check_text("service", service)
         raw = os.fsencode(service)
         return cls._of(lambda app, error: lib.nd_app_attach(app, raw, error), service, None)
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import ndpstack
-from ndpstack._config import NUMBERS
+from ndpstack import _interface
+from ndpstack._config import NUMBERS, with_address
 
 GOOD: dict[str, Any] = {
     "name": f"config-{os.getpid()}", "backend": "memory", "address": "10.0.0.1", "listen": True,
@@ -43,6 +44,42 @@ def test_the_core_says_what_is_too_much(name: str) -> None:
 def test_all_numbers_have_bounds() -> None:
     whole = {field.name for field in fields(ndpstack.StackConfig) if str(field.type)[:3] == "int"}
     assert whole <= set(NUMBERS)
+
+
+@pytest.mark.parametrize("one", ["10.0.0.", "fd00::"])
+def test_two_addresses_of_one_family(one: str) -> None:
+    with pytest.raises(ValueError, match=f"^address {one}1 and address6 {one}2 are of one family"):
+        open_with(address=f"{one}1", address6=f"{one}2")
+
+
+@pytest.mark.parametrize(
+    ("found", "address6", "own", "other"),
+    [
+        (["10.0.0.1", "10.0.0.2", "fd00::1"], None, "10.0.0.1", None),
+        (["10.0.0.1", "fd00::1"], "fd00::2", "10.0.0.1", "fd00::2"),
+        (["10.0.0.1", "fd00::1"], "10.0.0.2", "fd00::1", "10.0.0.2"),
+        (["fd00::1"], "fd00::2", "fd00::2", None),
+    ],
+)
+def test_the_interface_has_the_other_address(
+    found: list[str],
+    address6: str | None,
+    own: str,
+    other: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_interface, "own_addresses", lambda *_: found)
+    config = with_address(ndpstack.StackConfig(name="eth0", address6=address6))
+    assert (config.address, config.address6) == (own, other)
+
+
+@pytest.mark.parametrize("name", ["name", "netns", "service", "record"])
+def test_a_text_that_would_be_cut(name: str) -> None:
+    """The core's texts end at a NUL: it would open something else."""
+    with pytest.raises(ValueError, match=rf"^{name} 'a\\x00b' has a NUL in it$"):
+        open_with(**{name: "a\0b"})
+    with pytest.raises(ValueError, match="has a NUL in it"):
+        ndpstack.Stack.attach("a\0b")
 
 
 @pytest.mark.parametrize(
