@@ -20,6 +20,7 @@ from ndpstack._socket import (
     check_priority,
     deadline_ns,
     is_forgotten,
+    until_of,
 )
 from ndpstack.errors import MessageTooLong, Unreachable, make_error
 
@@ -260,7 +261,7 @@ class NdpSocket(Socket):
         raw, size = as_message(data, self.dispatcher.message_bytes_max)
         if deadline is None:
             return NEVER, raw, size
-        return deadline_ns(self.until(deadline)), raw, size
+        return deadline_ns(until_of(deadline, "deadline")), raw, size
 
     def make_room(self, code: int, until: float | None) -> None:
         room = self.connection.room
@@ -370,7 +371,7 @@ class NdpSocket(Socket):
             linger: Seconds after which the rest is given up; None: as long as the peer is alive.
         """
         if self._connection is not None and linger is not None and not self._closed:
-            self._linger_ns = deadline_ns(self.until(linger))
+            self._linger_ns = deadline_ns(until_of(linger, "linger"))
         super().close()
 
     _linger_ns = 0

@@ -100,8 +100,12 @@ def is_forgotten(address: Address, error: NdpError) -> bool:
     return error.errno == errno.ESTALE and isinstance(address[0], str)
 
 
-def until_of(seconds: float) -> float | None:
+def until_of(seconds: float, name: str = "timeout") -> float | None:
     """The time, as of time.monotonic(), by which a call has to end that may take so long.
+
+    Args:
+        seconds: How long.
+        name: What they are to the caller.
 
     Returns:
         It, None for never, or 0 where the call must not wait.
@@ -115,7 +119,7 @@ def until_of(seconds: float) -> float | None:
         return 0.0
     if seconds > 0:
         return None
-    raise ValueError(f"timeout {seconds} is negative, or no number")
+    raise ValueError(f"{name} {seconds} is negative, or no number")
 
 
 def deadline_ns(until: float | None) -> int:
