@@ -137,6 +137,8 @@ def check(config: StackConfig) -> None:
     _check_choice("xdp_mode", config.xdp_mode, XDP_MODES)
     for protocol in config.protocols:
         _check_choice("protocol", protocol, get_args(Protocol))
+    if config.switchd is not None:
+        _check_switchd(config.switchd)
     for name, (least, most) in NUMBERS.items():
         value = getattr(config, name)
         if value is not None:
@@ -165,6 +167,16 @@ def check_text(name: str, text: str | None) -> None:
 def _check_choice(name: str, value: object, known: Collection[str]) -> None:
     if value not in known:
         raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
+
+
+def _check_switchd(address: str) -> None:
+    # Most cores have none: they do without its imports.
+    from ndpstack.control import parse_address
+
+    try:
+        parse_address(address)
+    except ValueError as error:
+        raise ValueError(f"switchd {error}") from None
 
 
 def fill(config: StackConfig, keep: list[object]) -> _core.nd_stack_config:

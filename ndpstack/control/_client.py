@@ -47,24 +47,37 @@ class UnreachableError(UserError):
     """The daemon cannot be reached, or is gone."""
 
 
+def parse_address(address: str) -> str | tuple[str, int]:
+    """A UNIX path, or the host and the port of ADDRESS:PORT.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    host, _, text = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if "\0" not in address:
+        if address.startswith(("/", ".")):
+            return address
+        port = parse_whole(text, PORT_MAX)
+        if host and port:
+            return host, port
+    raise ValueError(f"{address!r} is neither a path nor ADDRESS:PORT")
+
+
 def connect(address: str, timeout_seconds: float) -> socket.socket:
     """A socket to a UNIX path, or to ADDRESS:PORT.
 
     Raises:
         UnreachableError: With what to look at.
     """
-    target: str | tuple[str, int] = address
-    if address.startswith(("/", ".")):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    else:
-        host, _, text = address.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        port = parse_whole(text, PORT_MAX)
-        if port is None:
-            raise UnreachableError(f"{address}: neither a path nor ADDRESS:PORT")
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        target = (host, port)
+    try:
+        target = parse_address(address)
+    except ValueError as error:
+        raise UnreachableError(str(error)) from None
+    family = socket.AF_UNIX
+    if not isinstance(target, str):
+        family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
     sock.settimeout(timeout_seconds)
     try:
         sock.connect(target)

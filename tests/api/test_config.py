@@ -12,6 +12,7 @@ import pytest
 import ndpstack
 from ndpstack import _interface
 from ndpstack._config import NUMBERS, with_address
+from ndpstack.control import parse_address
 
 GOOD: dict[str, Any] = {
     "name": f"config-{os.getpid()}", "backend": "memory", "address": "10.0.0.1", "listen": True,
@@ -44,6 +45,30 @@ def test_the_core_says_what_is_too_much(name: str) -> None:
 def test_all_numbers_have_bounds() -> None:
     whole = {field.name for field in fields(ndpstack.StackConfig) if str(field.type)[:3] == "int"}
     assert whole <= set(NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "a:b", "10.9.0.2", "10.9.0.2:0", "10.9.0.2:99999", ":4000", "hosts.sock", "/a\0:1"],
+)
+def test_where_no_switchd_can_be(address: str) -> None:
+    """It would be looked for as long as the stack is open."""
+    with pytest.raises(ValueError, match=r"^switchd '.*' is neither a path nor ADDRESS:PORT$"):
+        open_with(switchd=address)
+
+
+@pytest.mark.parametrize(
+    ("address", "parsed"),
+    [
+        ("/run/a:b", "/run/a:b"),
+        ("./hosts.sock", "./hosts.sock"),
+        ("10.9.0.2:4000", ("10.9.0.2", 4000)),
+        ("[fd00::1]:65535", ("fd00::1", 65535)),
+        ("fd00::1:04000", ("fd00::1", 4000)),
+    ],
+)
+def test_where_a_switchd_can_be(address: str, parsed: object) -> None:
+    assert parse_address(address) == parsed
 
 
 @pytest.mark.parametrize("one", ["10.0.0.", "fd00::"])

@@ -53,6 +53,7 @@ def test_a_terminal_is_not_told_what_to_do(capsys: pytest.CaptureFixture[str]) -
         ("--cpu", "-1", "cpu"),
         ("--link-rate", "99999999999Tbit", "link_rate_bps"),
         ("--record-bytes", "99999999999TB", "record_bytes"),
+        ("--switchd", "10.9.0.2:99999", "switchd"),
     ],
 )
 def test_what_no_core_can_be_told(
