@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import os
+import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack.toml import suggest
 from switchd.control._rows import MirrorRow
-from switchd.dataplane import DataPlaneError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import io
+    from collections.abc import Iterable, Mapping, Sequence
 
     from switchd._controller import Controller
     from switchd.config import Mirror
     from switchd.control._server import Session
     from switchd.dataplane import Direction, SwitchHandle, Tap
+    from switchd.runtime import LivePort, LiveSwitch
 
 log = logging.getLogger("switchd.mirror")
 
@@ -33,8 +36,23 @@ CAPTURES_MAX = 8
 READS_MAX = 8
 """Parts that are fetched at a time, so that nobody else waits."""
 
+STOP_READS_MAX = 512
+"""Parts that a capture is sent as it ends: the data path's ring holds less."""
+
 BACKLOG_BYTES_MAX = 4 * 2**20
 """Bytes that wait for a client; when there are more, frames wait in the data path's ring."""
+
+BLOCK_BYTES_MAX = 16 * 2**10
+"""Longer than a frame with what is noted of it."""
+
+
+@dataclass(frozen=True)
+class Tapped:
+    """What is tapped; what is made anew under the same name is something else."""
+
+    switch: str
+    handle: SwitchHandle
+    ports: Mapping[str, LivePort]
 
 
 @dataclass
@@ -44,9 +62,9 @@ class FileMirror:
     switch: str
     name: str
     config: Mirror
-    handle: SwitchHandle | None = None
+    tapped: Tapped | None = None
     tap: Tap | None = None
-    file: BinaryIO | None = None
+    file: io.FileIO | None = None
     state: str = "running"
     bytes: int = 0
     lost: int = 0
@@ -58,8 +76,7 @@ class Capture:
 
     id: int
     session: Session
-    switch: str
-    handle: SwitchHandle
+    tapped: Tapped
     tap: Tap
 
 
@@ -84,51 +101,74 @@ class Mirrors:
             for name, mirror in table.mirror.items()
         }
         for key, mirror in list(self._files.items()):
-            if wanted.get(key) != mirror.config or not self._is_live(mirror.switch, mirror.handle):
+            if wanted.get(key) != mirror.config or not self._is_live(mirror.tapped):
                 self._finish(mirror)
                 del self._files[key]
         for key, config in wanted.items():
             if key not in self._files:
                 self._files[key] = self._begin(*key, config)
-        for capture in [c for c in self._captures if not self._is_live(c.switch, c.handle)]:
+        for capture in [c for c in self._captures if not self._is_live(c.tapped)]:
             # Its client would wait for frames that never come.
-            self._captures.remove(capture)
-            capture.tap.close()
+            self._drop(capture)
             capture.session.hang_up()
 
-    def _is_live(self, switch: str, handle: SwitchHandle | None) -> bool:
-        """Whether the switch still is the one that is tapped."""
-        live = self._controller.manager.live.get(switch)
-        return live is not None and (handle is None or live.handle is handle)
+    def _is_live(self, tapped: Tapped | None) -> bool:
+        """Whether switch and ports still are those that are tapped."""
+        if tapped is None:  # It failed at once, and goes on failing.
+            return True
+        live = self._controller.manager.live.get(tapped.switch)
+        # A port that was removed and added again, as a change that fails does, copies nothing.
+        return (
+            live is not None
+            and live.handle is tapped.handle
+            and all(live.ports.get(name, port) is port for name, port in tapped.ports.items())
+        )
 
     def _begin(self, switch: str, name: str, config: Mirror) -> FileMirror:
         mirror = FileMirror(switch, name, config)
         try:
             mirror.file = self._open(config.file)
-            handle = self._controller.manager.live[switch].handle
-            mirror.handle = handle
-            mirror.tap = handle.tap(config.source, config.direction, config.snaplen)
+            live = self._controller.manager.live[switch]
+            mirror.tapped = _tapped(switch, live, config.source)
+            mirror.tap = live.handle.tap(config.source, config.direction, config.snaplen)
             self._write(mirror, mirror.tap.header())
             self.wanted.set()
-        except (OSError, DataPlaneError) as error:
+        except (OSError, UserError) as error:
             self._fail(mirror, error)
             self._end(mirror)
         return mirror
 
     def _finish(self, mirror: FileMirror) -> None:
         """Ends a mirror with all that it has seen, unless its switch is gone."""
-        if mirror.tap is not None and self._is_live(mirror.switch, mirror.handle):
+        if mirror.tap is not None and self._is_live(mirror.tapped):
             self._pump_file(mirror, mirror.tap)
         self._end(mirror)
 
-    def _open(self, name: str) -> BinaryIO:
-        """A new file, never through a link that somebody laid."""
+    def _open(self, name: str) -> io.FileIO:
+        """A new file, never through a link that somebody laid; nothing else is written to."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.fdopen(os.open(self._folder / name, flags, 0o640), "wb")
+        path = self._folder / name
+        # Not blocking: all would wait for the reader of a pipe, who may never come.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.fdopen(os.open(path, flags, 0o640), "wb", buffering=0)
+        try:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+                raise UserError(
+                    f"{path}: is no regular file, or has another name, too; "
+                    "remove it, or name another `file`"
+                )
+            file.truncate(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def _fail(self, mirror: FileMirror, error: Exception) -> None:
-        """Says once why a mirror ends."""
+        """Says once why a mirror ends; its file ends with the last block that is whole."""
+        if mirror.file is not None:
+            with contextlib.suppress(OSError):
+                mirror.file.truncate(mirror.bytes)
         if not mirror.state.startswith("failed"):
             mirror.state = f"failed: {error}"
             log.error("mirror %s of %s: %s", mirror.name, mirror.switch, error)
@@ -141,13 +181,16 @@ class Mirrors:
             try:
                 mirror.file.close()
             except OSError as error:
-                # What waits in the file's buffer has no room here either.
+                # Some file systems say only now that there was no room.
                 self._fail(mirror, error)
             mirror.file = None
 
     def _write(self, mirror: FileMirror, data: bytes) -> None:
+        """Writes blocks; unbuffered, so that what is counted is in the file."""
         assert mirror.file is not None
-        mirror.file.write(data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[mirror.file.write(rest) :]
         mirror.bytes += len(data)
 
     def pump(self) -> None:
@@ -164,16 +207,16 @@ class Mirrors:
         mirror.lost = tap.dropped()
         try:
             for _ in range(READS_MAX):
-                data = tap.read()
-                if not data:
-                    break
-                if mirror.bytes + len(data) > mirror.config.limit:
+                room = max(0, mirror.config.limit - mirror.bytes)
+                data = tap.read(room)
+                if data:
+                    self._write(mirror, data)
+                    continue
+                # Nothing waits, or nothing that fits.
+                if room < BLOCK_BYTES_MAX and tap.read():
                     mirror.state = "full"
                     self._end(mirror)
-                    return
-                self._write(mirror, data)
-            assert mirror.file is not None
-            mirror.file.flush()
+                break
         except OSError as error:
             self._fail(mirror, error)
             self._end(mirror)
@@ -201,8 +244,9 @@ class Mirrors:
         if len(self._captures) >= CAPTURES_MAX:
             raise UserError(f"there are {CAPTURES_MAX} captures already; end one")
         chosen = list(ports) or known
-        tap = live[switch].handle.tap(chosen, direction, snaplen)
-        capture = Capture(next(self._numbers), session, switch, live[switch].handle, tap)
+        tapped = _tapped(switch, live[switch], chosen)
+        tap = tapped.handle.tap(chosen, direction, snaplen)
+        capture = Capture(next(self._numbers), session, tapped, tap)
         self._captures.append(capture)
         self.wanted.set()
         self._notify(capture, tap.header())
@@ -222,25 +266,41 @@ class Mirrors:
         params = {"id": capture.id, "data": data, "lost": capture.tap.dropped()}
         capture.session.notify("capture", params)
 
-    def stop_capture(self, session: Session, number: int) -> None:
-        """Ends a capture of that client.
+    async def stop_capture(self, session: Session, number: int) -> None:
+        """Ends a capture of that client, after it was sent what the data path's ring holds.
 
         Raises:
             UserError: It has none of that number.
         """
         for capture in self._captures:
             if capture.id == number and capture.session is session:
-                self._pump_capture(capture)
-                capture.tap.close()
-                self._captures.remove(capture)
+                try:
+                    await self._send_rest(capture)
+                finally:
+                    self._drop(capture)
                 return
         raise UserError(f"there is no capture {number} of this client")
+
+    async def _send_rest(self, capture: Capture) -> None:
+        """As fast as the client reads; who does not is hung up on with the answer."""
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            for _ in range(STOP_READS_MAX):
+                data = capture.tap.read()
+                if not data:
+                    return
+                self._notify(capture, data)
+                await capture.session.drained()
+
+    def _drop(self, capture: Capture) -> None:
+        """Ends a capture, unless that was done meanwhile."""
+        if capture in self._captures:
+            self._captures.remove(capture)
+            capture.tap.close()
 
     def stop_captures(self, session: Session) -> None:
         """Ends all captures of a client that is gone."""
         for capture in [item for item in self._captures if item.session is session]:
-            capture.tap.close()
-            self._captures.remove(capture)
+            self._drop(capture)
 
     def close(self) -> None:
         """Ends everything."""
@@ -266,3 +326,10 @@ class Mirrors:
             )
             for mirror in self._files.values()
         ]
+
+
+def _tapped(name: str, live: LiveSwitch, ports: Iterable[str]) -> Tapped:
+    """Those ports of a switch, as they are now."""
+    return Tapped(
+        name, live.handle, {port: live.ports[port] for port in ports if port in live.ports}
+    )

@@ -381,7 +381,7 @@ async def _capture(api: Api, session: Session, params: Params) -> object:
 async def _capture_stop(api: Api, session: Session, params: Params) -> object:
     """Ends a capture; what it has is sent first."""
     assert isinstance(params, CaptureEnd)
-    api.mirrors.stop_capture(session, params.id)
+    await api.mirrors.stop_capture(session, params.id)
     return rows.CaptureRow(params.id)
 
 

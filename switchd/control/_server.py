@@ -96,9 +96,17 @@ class Session:
     async def reply(self, reply: Reply) -> None:
         """Answers, at the speed at which the client reads."""
         if self._write(encode(reply)):
-            # wait_for would lose a cancellation that comes as the drain ends, and a daemon its end.
-            async with asyncio.timeout(SEND_SECONDS_MAX):
-                await self._writer.drain()
+            await self.drained()
+
+    async def drained(self) -> None:
+        """Returns when the client has read most of what waits for it.
+
+        Raises:
+            TimeoutError: It does not read.
+        """
+        # wait_for would lose a cancellation that comes as the drain ends, and a daemon its end.
+        async with asyncio.timeout(SEND_SECONDS_MAX):
+            await self._writer.drain()
 
     def hang_up(self) -> None:
         """Closes the connection without waiting."""

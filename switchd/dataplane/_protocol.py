@@ -67,8 +67,11 @@ class Tap(Protocol):
     def header(self) -> bytes:
         """The beginning of a capture file."""
 
-    def read(self) -> bytes:
-        """Blocks with frames since the last call, some 100 KB at most; never waits."""
+    def read(self, limit: int | None = None) -> bytes:
+        """Blocks with frames since the last call, some 100 KB at most; never waits.
+
+        Those that have no room in the limit wait for the next call.
+        """
 
     def dropped(self) -> int:
         """Frames that were lost because they were not read in time."""

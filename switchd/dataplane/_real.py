@@ -212,10 +212,10 @@ class _RealTap:
         """The beginning of a capture file."""
         return self._mirror.header()
 
-    def read(self) -> bytes:
+    def read(self, limit: int | None = None) -> bytes:
         """Frames since the last call; none when its switch is gone."""
         with contextlib.suppress(core.SwitchError):
-            return self._mirror.read_pcapng()
+            return self._mirror.read_pcapng(limit)
         return b""
 
     def dropped(self) -> int:

@@ -67,6 +67,9 @@ TEXTS = {
     "fdb": {"learned": "Addresses learned."},
 }
 
+CHUNK_BYTES = 2**18
+"""Most that is read of a tap at once."""
+
 
 @dataclass
 class FakePort:
@@ -95,8 +98,12 @@ class FakeTap:
     def header(self) -> bytes:
         return b"<" + ",".join(self.ports).encode() + b">"
 
-    def read(self) -> bytes:
-        return self.blocks.pop(0) if self.blocks else b""
+    def read(self, limit: int | None = None) -> bytes:
+        data = b""
+        room = CHUNK_BYTES if limit is None else min(limit, CHUNK_BYTES)
+        while self.blocks and len(data) + len(self.blocks[0]) <= room:
+            data += self.blocks.pop(0)
+        return data
 
     def dropped(self) -> int:
         return self.lost
