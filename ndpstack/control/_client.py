@@ -11,6 +11,7 @@ from ndpstack._errors import UserError
 from ndpstack._units import parse_whole
 from ndpstack.control._wire import (
     API_VERSION,
+    FEED_BYTES,
     Call,
     Message,
     Notification,
@@ -22,8 +23,6 @@ from ndpstack.control._wire import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-RECEIVE_BYTES = 65536
 
 PORT_MAX = 0xFFFF
 
@@ -187,7 +186,7 @@ class Client:
             if left <= 0:
                 raise TimeoutError(f"no answer within {self._timeout:g} s")
             self._socket.settimeout(left)
-            data = self._socket.recv(RECEIVE_BYTES)
+            data = self._socket.recv(FEED_BYTES)
             if not data:
                 raise ConnectionResetError("it hung up")
             self._waiting.extend(self._splitter.feed(data))

@@ -24,7 +24,12 @@ API_VERSION = 1
 MESSAGE_BYTES_MAX = 2**20
 """Longest message that is read."""
 
+FEED_BYTES = 65536
+"""Bytes that come at once: they may begin messages after the one that they end."""
+
 METHOD_CHARACTERS_MAX = 64
+
+_TOO_LONG = "a message is longer than is read"
 
 Params = Mapping[str, object]
 
@@ -78,12 +83,24 @@ def encode(message: Message) -> bytes:
 class Splitter:
     """Cuts a stream of bytes into messages."""
 
-    def __init__(self, bytes_max: int = MESSAGE_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int = MESSAGE_BYTES_MAX, items_max: int | None = None) -> None:
+        """Begins with no bytes.
+
+        Args:
+            bytes_max: Longest message.
+            items_max: Longest list or map in it; an item of one byte takes up to 64 in memory.
+        """
+        items_max = bytes_max if items_max is None else items_max
+        self._bytes_max = bytes_max
         self._unpacker = msgpack.Unpacker(
-            max_buffer_size=bytes_max,
+            max_buffer_size=bytes_max + FEED_BYTES,
             raw=False,
             strict_map_key=True,
             unicode_errors="strict",
+            max_str_len=bytes_max,
+            max_bin_len=bytes_max,
+            max_array_len=items_max,
+            max_map_len=items_max,
             max_ext_len=0,
         )
         self._fed = self._ended = 0
@@ -104,14 +121,24 @@ class Splitter:
             self._unpacker.feed(data)
             self._fed += len(data)
             for item in self._unpacker:
-                self._ended = self._unpacker.tell()
+                self._end(self._unpacker.tell())
                 yield _message(item)
+            self._check(self._fed)
         except WireError:
             raise
         except msgpack.BufferFull:
-            raise WireError("a message is longer than is read") from None
+            raise WireError(_TOO_LONG) from None
         except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
             raise WireError(f"not msgpack: {error}") from None
+
+    def _end(self, position: int) -> None:
+        self._check(position)
+        self._ended = position
+
+    def _check(self, position: int) -> None:
+        """Refuses a message that is longer: the unpacker only counts what it has not read yet."""
+        if position - self._ended > self._bytes_max:
+            raise WireError(_TOO_LONG)
 
 
 def _message(item: object) -> Message:

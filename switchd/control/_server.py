@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import grp
 import logging
 import os
@@ -14,17 +15,25 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol
 
 from ndpstack._errors import UserError
-from ndpstack.control import Call, Notification, Reply, Splitter, WireError, encode
+from ndpstack.control import (
+    FEED_BYTES,
+    MESSAGE_BYTES_MAX,
+    Call,
+    Notification,
+    Reply,
+    Splitter,
+    WireError,
+    encode,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from ndpstack.control import Message
     from switchd._sockets import Access
 
 log = logging.getLogger("switchd.control")
 
-READ_BYTES = 65536
 BACKLOG_BYTES_MAX = 8 * 2**20
 """Bytes that wait for a client to read; one that lets more gather is hung up on."""
 BURST_SECONDS = 0.2
@@ -120,7 +129,7 @@ class Session:
     def _write(self, data: bytes) -> bool:
         if self._writer.is_closing():
             return False
-        if self.backlog + len(data) > BACKLOG_BYTES_MAX + READ_BYTES and self.backlog:
+        if self.backlog + len(data) > BACKLOG_BYTES_MAX + FEED_BYTES and self.backlog:
             self._counters.refused_unread += 1
             self.hang_up()
             return False
@@ -145,6 +154,29 @@ class Budget:
         self._left -= seconds
 
 
+class _Meter:
+    """What a client's doings cost, and its waits for that."""
+
+    def __init__(self, share: float, counters: ServerCounters) -> None:
+        self._loop, self._counters = asyncio.get_running_loop(), counters
+        self._budget = Budget(share, self._loop.time())
+
+    async def turn(self) -> float:
+        """Returns when nothing is owed: how long that took."""
+        wait = self._budget.wait_seconds(self._loop.time())
+        if wait:
+            self._counters.slowed += 1
+            await asyncio.sleep(wait)
+        return wait
+
+    @contextlib.contextmanager
+    def charged(self) -> Iterator[None]:
+        """What others do meanwhile counts as well: many who call at once get less each."""
+        began = time.thread_time()
+        yield
+        self._budget.spend(time.thread_time() - began)
+
+
 @dataclass(frozen=True)
 class Limits:
     """Of one server."""
@@ -154,6 +186,10 @@ class Limits:
     """Share of a CPU that each of them may have."""
     access: Access
     """Who may connect."""
+    message_bytes: int = MESSAGE_BYTES_MAX
+    """Longest message that is read."""
+    items: int = 4096
+    """Longest list or map in one: the settings of a call."""
 
 
 class Server:
@@ -226,17 +262,12 @@ class Server:
             writer.close()
 
     async def _read(self, session: Session, reader: asyncio.StreamReader) -> None:
-        loop = asyncio.get_running_loop()
-        budget = Budget(self._limits.cpu, loop.time())
-        async for message in _messages(reader):
-            wait = budget.wait_seconds(loop.time())
-            if wait:
-                self.counters.slowed += 1
-                await asyncio.sleep(wait)
-            # What others do meanwhile counts as well: many who call at once get less each.
-            began = time.thread_time()
-            await self._answer(session, message)
-            budget.spend(time.thread_time() - began)
+        meter = _Meter(self._limits.cpu, self.counters)
+        splitter = Splitter(self._limits.message_bytes, self._limits.items)
+        async for message in _messages(reader, splitter, meter):
+            with meter.charged():
+                await self._answer(session, message)
+            del message  # It may be large, and a client that owes something waits.
 
     async def _answer(self, session: Session, message: Message) -> None:
         if not isinstance(message, Call):
@@ -258,27 +289,42 @@ class Server:
         await session.reply(reply)
 
 
-async def _messages(reader: asyncio.StreamReader) -> AsyncIterator[Message]:
-    """What a client says, as long as it ends what it has begun."""
-    loop, splitter = asyncio.get_running_loop(), Splitter()
+async def _messages(
+    reader: asyncio.StreamReader, splitter: Splitter, meter: _Meter
+) -> AsyncIterator[Message]:
+    """What a client says, as long as it ends what it has begun; reading it has its price, too."""
+    loop = asyncio.get_running_loop()
     end: float | None = None
-    while True:
-        try:
-            async with asyncio.timeout_at(end):
-                data = await reader.read(READ_BYTES)
-        except TimeoutError:
-            raise WireError(f"no end of a message within {MESSAGE_SECONDS_MAX:g} s") from None
-        if not data:
-            break
-        for message in splitter.feed(data):
-            yield message
+    while data := await _received(reader, end):
+        messages = splitter.feed(data)
+        while True:
+            # Before the next message is made of bytes: it takes many times their memory.
+            waited = await meter.turn()
+            end = None if end is None else end + waited
+            with meter.charged():
+                message = next(messages, None)
+            if message is None:
+                break
             end = None
+            yield message
+            del message
+            if splitter.is_whole:
+                break
         if splitter.is_whole:
             end = None
         elif end is None:
             end = loop.time() + MESSAGE_SECONDS_MAX
     if not splitter.is_whole:
         raise WireError("the connection ended within a message")
+
+
+async def _received(reader: asyncio.StreamReader, end: float | None) -> bytes:
+    """Bytes that came; those of a message that was begun come in time."""
+    try:
+        async with asyncio.timeout_at(end):
+            return await reader.read(FEED_BYTES)
+    except TimeoutError:
+        raise WireError(f"no end of a message within {MESSAGE_SECONDS_MAX:g} s") from None
 
 
 def _peer(writer: asyncio.StreamWriter) -> str:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from switchd._controller import Controller
     from switchd.control._server import Session
 
-HOST_LIMITS = Limits(clients=4096, cpu=0.02, access=Access(anybody=True))
-"""Of the server that hosts connect to."""
+HOST_LIMITS = Limits(
+    clients=4096, cpu=0.02, access=Access(anybody=True), message_bytes=16 * 2**10, items=512
+)
+"""Of the server that hosts connect to: anybody may, to send a name or some addresses."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

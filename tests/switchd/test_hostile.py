@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
+from unittest.mock import MagicMock, Mock
 
 import msgpack
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ndpstack.control import Call, Reply, Splitter, UnreachableError, encode
-from switchd.control._server import BURST_SECONDS, Budget
+from ndpstack.control import Call, Client, Reply, Splitter, UnreachableError, encode
+from switchd._sockets import Access
+from switchd.control._server import BURST_SECONDS, Budget, Limits, Server, Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from running_daemon import RunningDaemon
 
-    from ndpstack.control import Client
+    from ndpstack.control import Message
 
 Row = dict[str, object]
 
@@ -63,6 +68,9 @@ MALFORMED = [
     b"\xdd\xff\xff\xff\xff",
     b"\xc6\xff\xff\xff\xff" + b"x" * 2_000_000,
     b"\xda\xff\xff\xff\xfe",
+    msgpack.packb([0, 1, "show.status", [{"x": [{}] * 4097}]]),
+    msgpack.packb([0, 1, "show.status", [{"x": dict.fromkeys(map(str, range(4097)))}]]),
+    msgpack.packb([0, 1, "show.status", [{"x": [[{}] * 4096] * 256}]]),
 ]
 
 
@@ -122,6 +130,76 @@ def test_a_budget_lends_no_more_than_one_call_takes() -> None:
     assert budget.wait_seconds(1000.0) == pytest.approx(0.04)
 
 
+class Charged(Budget):
+    """A budget that is never used up; what is asked of it is in `log`."""
+
+    log: ClassVar[list[object]] = []
+
+    def wait_seconds(self, now: float) -> float:  # noqa: ARG002
+        self.log.append("turn")
+        return 0.0
+
+    def spend(self, seconds: float) -> None:
+        self.log.append(seconds)
+
+
+class Echo:
+    """Answers each call with its params, and takes no time."""
+
+    async def call(self, session: object, method: str, params: object) -> object:  # noqa: ARG002
+        Charged.log.append(method)
+        return params
+
+    def closed(self, session: object) -> None:
+        pass
+
+
+def test_what_reading_costs_is_charged_before_more_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of a million items cost their sender nothing, and waited for their turn in memory."""
+    clock, feed = [0.0], Splitter.feed
+
+    def slowly(splitter: Splitter, data: bytes) -> Iterator[Message]:
+        for message in feed(splitter, data):
+            clock[0] += 3.0
+            yield message
+
+    async def run() -> None:
+        reader = asyncio.StreamReader()
+        reader.feed_data(encode(Call(1, "one")) + encode(Call(2, "two")))
+        reader.feed_eof()
+        server = Server(Limits(1, 0.02, Access(anybody=True)))
+        server._handler = Echo()
+        writer = cast("asyncio.StreamWriter", MagicMock(is_closing=lambda: True))
+        await server._read(Session(writer, server.counters, "x"), reader)
+
+    Charged.log.clear()
+    monkeypatch.setattr(Splitter, "feed", slowly)
+    monkeypatch.setattr("switchd.control._server.Budget", Charged)
+    monkeypatch.setattr("switchd.control._server.time", Mock(thread_time=lambda: clock[0]))
+    asyncio.run(run())
+    assert Charged.log == ["turn", 3.0, "one", 0.0, "turn", 3.0, "two", 0.0]
+
+
+def test_hosts_say_little(daemon: RunningDaemon) -> None:
+    """Anybody may connect there: what is no name and no list of addresses is refused."""
+    path = str(daemon.folder / "hosts.sock")
+    for params in {"addresses": ["10.0.0.1"] * 513}, {"host": "x" * 16384}:
+        with Client(path) as client, pytest.raises(UnreachableError):
+            client.call("subscribe", **params)
+    assert daemon.daemon.host_server.counters.refused_malformed == 2
+    addresses = [f"2001:db8::ffff:ffff:{number:x}:1" for number in range(511)]
+    with Client(path) as client:
+        assert client.call("subscribe", addresses=[*addresses, "10.0.0.1"])
+    # Calls that follow one another may be more than one may.
+    calls = b"".join(encode(Call(number, "version")) for number in range(2000))
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(5)
+        sock.connect(path)
+        sock.sendall(calls)
+        sock.shutdown(socket.SHUT_WR)
+        assert len(list(Splitter().feed(answers(sock)))) == 2000
+
+
 def test_a_client_that_calls_without_a_pause_is_slowed_down_not_refused(
     daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +236,7 @@ def test_a_message_without_end_is_waited_for_only_so_long(
 def drip(sock: socket.socket, count: int) -> None:
     """Sends so many elements of an array that has no end."""
     try:
-        sock.sendall(b"\0\0\0\1\xdd\0\1\0\0")
+        sock.sendall(b"\0\0\0\1\xdd\0\0\x10\0")
         for _ in range(count):
             sock.sendall(b"\x01")
             time.sleep(0.02)
