@@ -332,7 +332,8 @@ def _peer(writer: asyncio.StreamWriter) -> str:
     if sock.family == socket.AF_UNIX:
         pid, uid, _ = credentials(sock)
         return f"pid {pid} uid {uid}"
-    return "{}:{}".format(*writer.get_extra_info("peername")[:2])
+    # Who has hung up already has no name.
+    return "{}:{}".format(*(writer.get_extra_info("peername") or ("?", 0))[:2])
 
 
 def credentials(sock: socket.socket) -> tuple[int, int, int]:

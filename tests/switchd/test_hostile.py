@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from running_daemon import RunningDaemon
 
     from ndpstack.control import Message
+    from switchd.control import ServerCounters
 
 Row = dict[str, object]
 
@@ -178,6 +179,22 @@ def test_what_reading_costs_is_charged_before_more_is_read(monkeypatch: pytest.M
     monkeypatch.setattr("switchd.control._server.time", Mock(thread_time=lambda: clock[0]))
     asyncio.run(run())
     assert Charged.log == ["turn", 3.0, "one", 0.0, "turn", 3.0, "two", 0.0]
+
+
+def test_who_hangs_up_before_being_let_in_is_a_client_that_went() -> None:
+    """Its address is not known any more: each was an error in the log, with a traceback."""
+
+    async def run() -> ServerCounters:
+        server, reader = Server(Limits(1, 0.02, Access(anybody=True))), asyncio.StreamReader()
+        server._handler = Echo()
+        reader.feed_eof()
+        with socket.socket() as sock:
+            known = {"socket": sock, "peername": None}
+            await server._serve(reader, MagicMock(get_extra_info=known.get))
+        return server.counters
+
+    counters = asyncio.run(run())
+    assert (counters.clients, counters.refused) == (1, 0)
 
 
 def test_hosts_say_little(daemon: RunningDaemon) -> None:
