@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack.switch._config import GROUPS_MAX, MEMBERS_MAX, PORTS_MAX, SWITCHES_MAX
 from ndpstack.toml import dashed, suggest
-from switchd.config._schema import Config, Port, Profile, Switch
+from switchd.config._schema import Config, FabricPath, Port, Profile, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 FRAMING_BYTES = 22
 """Ethernet header and two VLAN tags above the MTU."""
+
+MTU_MIN = 68
+
+MTU_DEFAULT = 1500
+"""Of ports that have no interface."""
+
+PATH_MAX = 65535
+"""Packets carry so much of a path."""
 
 BUILT_IN = ("ndp", "homa", "pfabric", "ecn", "droptail", "mixed")
 """Profiles that are always there."""
@@ -87,10 +95,7 @@ class _Switch:
 
     def _port(self, port: Port, keys: Keys) -> None:
         self._profile(port.profile, (*keys, "profile"))
-        if port.mtu and port.mtu + FRAMING_BYTES > self.switch.frame:
-            need = port.mtu + FRAMING_BYTES
-            text = f"frames of {need}B do not fit into {self.switch.frame}B: set `frame` to {need}B"
-            self.problems.add((*keys, "mtu"), text)
+        self._mtu(port, (*keys, "mtu"))
         if port.rate and not 10**6 <= port.rate <= 400 * 10**9:
             self.problems.add((*keys, "rate"), "is not within 1Mbit to 400Gbit")
         default = Port()
@@ -106,6 +111,19 @@ class _Switch:
         if trim.dscp_value == "from-tc" and trim.tc_value not in port.tc_to_dscp:
             text = f'needs an entry for class {trim.tc_value}: trim.dscp-value is "from-tc"'
             self.problems.add((*keys, "tc-to-dscp"), text)
+
+    def _mtu(self, port: Port, keys: Keys) -> None:
+        if port.mtu and port.mtu < MTU_MIN:
+            text = f"{port.mtu}B is below {MTU_MIN}B, the least of IPv4; 0B is the interface's"
+            self.problems.add(keys, text)
+        has_interface = port.backend in ("xdp", "packet")
+        mtu = port.mtu or (0 if has_interface else MTU_DEFAULT)
+        need, frame = mtu + FRAMING_BYTES, self.switch.frame
+        if need > frame:
+            text = f"frames of {need}B do not fit into {frame}B: set `frame` to {need}B"
+            if not port.mtu:
+                text += f", or an `mtu` of at most {frame - FRAMING_BYTES}B: it is {mtu}B without"
+            self.problems.add(keys, text)
 
     def _group(self, name: str, ports: tuple[str, ...], keys: Keys) -> None:
         if name in self.switch.port:
@@ -143,6 +161,9 @@ class _Switch:
         if len(switch.address) > switch.addresses:
             text = f"{switch.addresses} is less than the {len(switch.address)} of `address`"
             self.problems.add((*self.keys, "addresses"), text)
+        if len(switch.route) > switch.routes:
+            text = f"{switch.routes} is less than the {len(switch.route)} of `route`"
+            self.problems.add((*self.keys, "routes"), text)
 
 
 def _check_devices(config: Config, problems: Problems) -> None:
@@ -190,10 +211,7 @@ def _check_fabric(config: Config, problems: Problems) -> None:
                     else "there are none"
                 )
                 problems.add((*here, "hosts"), f"{told!r} is no host; {hint}")
-        if (path.encoding == "address") != isinstance(path.value, str):
-            problems.add((*here, "value"), 'is an address for encoding = "address", else a number')
-        elif path.encoding == "source-port" and not 1 <= int(path.value) <= 65535:
-            problems.add((*here, "value"), "is no UDP port: 1 to 65535")
+        _check_value(path, (*here, "value"), problems)
         for port in path.via:
             known(port, (*here, "via"))
     for name, host in config.host.items():
@@ -204,6 +222,16 @@ def _check_fabric(config: Config, problems: Problems) -> None:
     if len(cutoffs) >= config.priorities.levels or list(cutoffs) != sorted(set(cutoffs)):
         text = f"ascending sizes, fewer than the {config.priorities.levels} levels"
         problems.add(("priorities", "cutoffs"), text)
+
+
+def _check_value(path: FabricPath, keys: Keys, problems: Problems) -> None:
+    value = path.value
+    if (path.encoding == "address") != isinstance(value, str):
+        problems.add(keys, 'is an address for encoding = "address", else a number')
+    elif path.encoding == "source-port" and not 1 <= int(value) <= 65535:
+        problems.add(keys, "is no UDP port: 1 to 65535")
+    elif isinstance(value, int) and not 0 <= value <= PATH_MAX:
+        problems.add(keys, f"{value} is no {path.encoding} that packets carry: 0 to {PATH_MAX}")
 
 
 def parse_endpoint(text: str) -> tuple[str, int]:

@@ -161,7 +161,7 @@ class Faults:
     """Probability that it is held back by a random share of `reorder-max`."""
     delay: Picoseconds = Picoseconds(0)
     """Added to every frame."""
-    reorder_max: Picoseconds = Picoseconds(100_000_000)
+    reorder_max: Annotated[Picoseconds, Range(0, 4_290_000_000_000)] = Picoseconds(100_000_000)
     """Longest time that a frame is held back."""
 
 
@@ -185,7 +185,7 @@ class Port:
     catch_up: Picoseconds = Picoseconds(200_000_000)
     """Most time that the link makes up for after the data path was not scheduled."""
     mtu: Annotated[Bytes, Range(0, 9216)] = Bytes(0)
-    """Of the port; the interface's, or 1500 where there is none, when 0."""
+    """Of the port, 68 at least; the interface's, or 1500 where there is none, when 0."""
     profile: str = ""
     """Its discipline: ndp, homa, pfabric, ecn, droptail, mixed, or a `[profile]` of yours; the
     switch's when empty."""
@@ -293,7 +293,7 @@ class Switch:
     """Discipline of ports that name none."""
     packets: Annotated[int, Range(64, 4_194_304)] = 4096
     """Packet buffers that all its ports share."""
-    frame: Annotated[Bytes, Range(128, 9238)] = Bytes(2048)
+    frame: Annotated[Bytes, Range(256, 9238)] = Bytes(2048)
     """Size of a buffer; longer frames are dropped."""
     addresses: Annotated[int, Range(16, 1_048_576)] = 4096
     """Most Ethernet addresses, learned and configured."""
@@ -331,7 +331,8 @@ class FabricPath:
     encoding: Literal["source-port", "address", "label", "source-route"] = "label"
     """How a sender chooses it."""
     value: int | Address
-    """The UDP source port, the destination address, the label or the source route."""
+    """The UDP source port, the destination address, the label or the source route; numbers have 16
+    bits."""
     to: tuple[Prefix, ...] = ()
     """Destinations that it leads to; all when empty."""
     hosts: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from ndpstack.switch import (
     PortConfig,
     TrimConfig,
 )
-from ndpstack.toml import Place, Problems
+from ndpstack.toml import Place, Problems, format_rate, format_size
 from ndpstack.toml.structs import apply, check_names, written
 from switchd.config import Config, ConfigError, Loaded, Port, Switch, explain
 from switchd.plan._queues import PROFILES, queue_plan
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ETHERNET_BYTES = 14
 MTU_DEFAULT = 1500
+PHANTOM_RATE_MAX_BPS = 10**12
 PHANTOM_LEVEL_MAX_BYTES = 2**30
 PHANTOM_QUANTUM_MAX_PS = 10**9
 PHANTOM_SHARE_PERCENT = 95
@@ -161,8 +162,11 @@ def _phantom(port: Port, place: Place) -> PhantomConfig | None:
         here.fail("needs a `rate`, because the port has none")
     if port.rate and rate > port.rate:
         (here / "rate").fail("is above the port's: it would never mark")
-    if phantom.threshold > PHANTOM_LEVEL_MAX_BYTES:
-        (here / "threshold").fail("is above 1GiB, where the level saturates: it would never mark")
+    if rate > PHANTOM_RATE_MAX_BPS:
+        (here / "rate").fail(f"{format_rate(rate)} is above 1Tbit; use 95 % of the link's rate")
+    if phantom.threshold >= PHANTOM_LEVEL_MAX_BYTES:
+        text = "is not below 1GiB, where the level saturates: it would never mark; 6000B is usual"
+        (here / "threshold").fail(f"{format_size(phantom.threshold)} {text}")
     if phantom.quantum > PHANTOM_QUANTUM_MAX_PS:
         (here / "quantum").fail("is above 1ms")
     return PhantomConfig(

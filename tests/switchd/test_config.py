@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_host import fresh_opening
 
+from ndpstack.switch import Switch
 from ndpstack.toml import Table, to_toml
 from switchd.config import (
     BUILT_IN,
@@ -138,6 +141,34 @@ def test_all_mistakes_are_listed_with_file_line_and_remedy(tmp_path: Path) -> No
         ("[switch.a.port.p]\nrate='1Kbit'", "1Mbit to 400Gbit"),
         ("[switch.a.port.p]\nmtu='9000B'", "do not fit into 2048B: set `frame` to 9022B"),
         ("[switch.a]\nframe='9021B'\nport.p.mtu='9000B'", "set `frame`"),
+        ("[switch.a]\nframe='255B'", "switch.a.frame: '255B' is not within 256B to"),
+        (
+            "[switch.a]\nframe='512B'\nport.p.backend='memory'",
+            "p.mtu: frames of 1522B do not fit into 512B: set `frame` to 1522B, or an `mtu` of at "
+            "most 490B: it is 1500B without",
+        ),
+        (
+            "[switch.a]\nframe='1521B'\nport.p={backend='udp', device='127.0.0.1:1'}",
+            "set `frame` to 1522B",
+        ),
+        ("[switch.a.port.p]\nmtu='67B'", "p.mtu: 67B is below 68B"),
+        ("[switch.a.port.p]\nfaults.reorder-max='5s'", "reorder-max: '5s' is not within 0ps to"),
+        (
+            "[switch.a.port.p]\nphantom={rate='1Gbit', threshold='1GiB'}",
+            "phantom.threshold: 1.074GB is not below 1GiB",
+        ),
+        ("[switch.a.port.p]\nphantom.rate='2Tbit'", "phantom.rate: 2Tbit is above 1Tbit"),
+        (
+            "[switch.a]\nforwarding='fib'\nroutes=16\nport.p={}\nroute=["
+            + ", ".join(f"{{prefix='10.{net}.0.0/16', to='p'}}" for net in range(17))
+            + "]",
+            "switch.a.routes: 16 is less than the 17 of `route`",
+        ),
+        ("[[path]]\nid=0\nvalue=-1", "path.0.value: -1 is no label that packets carry"),
+        (
+            "[[path]]\nid=0\nvalue=65536\nencoding='source-route'",
+            "path.0.value: 65536 is no source-route that packets carry: 0 to 65535",
+        ),
         ("[switch.a.port.p]\nbackend='packet'\nqueues=2", 'backend = "xdp" only'),
         ("[switch.a.port.p]\nbackend='memory'\nnetns='x'", "has no interface"),
         ("[switch.a.port.p]\nbackend='udp'", "write it like"),
@@ -210,6 +241,23 @@ def test_two_memory_ports_may_name_one_peer(tmp_path: Path) -> None:
 def test_frames_of_the_largest_mtu_just_fit(tmp_path: Path) -> None:
     path = write(tmp_path, "[switch.a]\nframe='9022B'\nport.p.mtu='9000B'")
     assert "p" in build_plan(load(path))["a"].ports
+
+
+def test_what_the_core_takes_at_most_is_right(tmp_path: Path) -> None:
+    port: Table = {
+        "backend": "memory",
+        "mtu": "68B",
+        "faults": {"reorder-max": "4.29s"},
+        "phantom": {"rate": "1Tbit", "threshold": f"{2**30 - 1}B"},
+    }
+    switch: Table = {"forwarding": "fib", "frame": "256B", "routes": 16, "port": {"p": port}}
+    switch["route"] = [{"prefix": f"10.{net}.0.0/16", "to": "p"} for net in range(16)]
+    table: Table = {"switch": {"a": switch}, "path": [{"id": 65535, "value": 65535}]}
+    plan = build_plan(load(write(tmp_path, to_toml(table))))["a"]
+    with Switch(plan.base) as core:
+        core.add_port(dataclasses.replace(plan.ports["p"], opening=fresh_opening(mtu=68)))
+        for prefix, route in plan.forwarding.routes.items():
+            core.add_route(prefix, route.to, route.hops)
 
 
 def test_files_of_conf_d_go_over_the_file_in_the_order_of_their_names(tmp_path: Path) -> None:
