@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ndpstack import __version__, _json
 from ndpstack._errors import UserError
 from ndpstack.scenario import load_scenario
-from ndpstack.toml import split_override
+from ndpstack.toml import join_keys, split_override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,7 +62,7 @@ class Vary:
             raise UserError(f"--vary {text}: a value stands there twice")
         if keys == ["seed"]:
             raise UserError(f"--vary {text}: for more seeds, say how many with --seeds")
-        return Vary(".".join(keys), tuple(parts))
+        return Vary(join_keys(keys), tuple(parts))
 
 
 def _split(text: str) -> list[str]:

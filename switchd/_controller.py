@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
-from ndpstack.toml import Table, override, split_override, to_toml
+from ndpstack.toml import (
+    Table,
+    kind_within,
+    override,
+    spelling,
+    split_keys,
+    split_override,
+    to_toml,
+)
 from switchd._baselines import Baselines
 from switchd._threads import in_thread
 from switchd.config import Config, Loaded, Source, assemble, load, merge, plain
@@ -102,7 +110,7 @@ class Controller:
         async with self._lock:
             table = copy.deepcopy(self.overrides)
             for item in items:
-                table = override(table, item)
+                table = override(table, item, Config)
             changes = await self._override(table, dry_run)
             if not dry_run:
                 await self._forget([split_override(item)[0] for item in items])
@@ -117,7 +125,8 @@ class Controller:
         async with self._lock:
             table = copy.deepcopy(self.overrides)
             for key in keys:
-                if not _remove(table, key.split(".")):
+                wanted, rest = split_keys(key)
+                if rest or not _remove(table, wanted):
                     raise UserError(
                         f"{key}: not set at run time; `show running-config` lists what is; "
                         "what a file sets is changed there"
@@ -270,16 +279,16 @@ def _paths(config: Config) -> dict[str, FabricPath]:
     return {" ".join([str(p.id), *p.hosts, *p.to]): p for p in config.path}
 
 
-def _remove(table: Table, keys: list[str]) -> bool:
+def _remove(table: Table, keys: list[str], kind: object = Config) -> bool:
     """Takes one key out, and tables that are empty then; whether it was there."""
-    key = next((k for k in table if k.replace("-", "_") == keys[0].replace("-", "_")), None)
-    if key is None:
+    key = spelling(table, keys[0], kind)
+    if key not in table:
         return False
     if len(keys) == 1:
         del table[key]
         return True
     inner = table[key]
-    if not isinstance(inner, dict) or not _remove(inner, keys[1:]):
+    if not isinstance(inner, dict) or not _remove(inner, keys[1:], kind_within(kind, key)):
         return False
     if not inner:
         del table[key]

@@ -35,5 +35,9 @@ from ndpstack.toml._places import Problem as Problem
 from ndpstack.toml._places import Problems as Problems
 from ndpstack.toml._places import dashed as dashed
 from ndpstack.toml._places import suggest as suggest
+from ndpstack.toml._spelling import join_keys as join_keys
+from ndpstack.toml._spelling import kind_within as kind_within
+from ndpstack.toml._spelling import spelling as spelling
+from ndpstack.toml._spelling import split_keys as split_keys
 from ndpstack.toml._write import inline as inline
 from ndpstack.toml._write import to_toml as to_toml

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack._errors import UserError
 from ndpstack._units import parse_whole
+from ndpstack.toml._spelling import kind_within, spelling, split_keys
 
 if TYPE_CHECKING:
     from ndpstack.toml._decode import Table
@@ -15,21 +16,27 @@ if TYPE_CHECKING:
 
 def split_override(item: str) -> tuple[list[str], str]:
     """Keys and text of "a.b.0.c=value"."""
-    key, equals, value = item.partition("=")
-    keys = [part.strip() for part in key.split(".")]
-    if not equals or not all(keys):
+    keys, rest = split_keys(item)
+    if not rest:
         raise UserError(f"{item}: write it like KEY=VALUE, dots between the keys")
-    return keys, value.strip()
+    return keys, rest[1:].strip()
 
 
-def override(table: Table, item: str) -> Table:
-    """A copy of the table with one value set; tables on the way are made when missing."""
+def override(table: Table, item: str, kind: object = None) -> Table:
+    """A copy of the table with one value set; tables on the way are made when missing.
+
+    Args:
+        table: A table.
+        item: "a.b.0.c=value".
+        kind: What the table stands for; where it is not known, all keys are taken for fields.
+    """
     keys, text = split_override(item)
     result = copy.deepcopy(table)
     node: object = result
     for key in keys[:-1]:
-        node = _step(node, key, item)
-    _store(node, keys[-1], _value(text), item)
+        node = _step(node, key, kind, item)
+        kind = kind_within(kind, key)
+    _store(node, keys[-1], kind, _value(text), item)
     return result
 
 
@@ -41,26 +48,21 @@ def _value(text: str) -> object:
         return text
 
 
-def _step(node: object, key: str, item: str) -> object:
+def _step(node: object, key: str, kind: object, item: str) -> object:
     if isinstance(node, list):
         return node[_index(node, key, item)]
     if not isinstance(node, dict):
         raise UserError(f"{item}: {key!r} lies below a value, not a table")
-    return node.setdefault(_same_key(node, key), {})
+    return node.setdefault(spelling(node, key, kind), {})
 
 
-def _store(node: object, key: str, value: object, item: str) -> None:
+def _store(node: object, key: str, kind: object, value: object, item: str) -> None:
     if isinstance(node, list):
         node[_index(node, key, item)] = value
     elif isinstance(node, dict):
-        node[_same_key(node, key)] = value
+        node[spelling(node, key, kind)] = value
     else:
         raise UserError(f"{item}: {key!r} lies below a value, not a table")
-
-
-def _same_key(node: dict[str, object], key: str) -> str:
-    """The key as the file writes it: dashes and underscores are one."""
-    return next((known for known in node if known.replace("-", "_") == key.replace("-", "_")), key)
 
 
 def _index(node: list[object], key: str, item: str) -> int:

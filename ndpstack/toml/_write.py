@@ -22,16 +22,16 @@ def _section(table: Table, keys: tuple[str, ...]) -> Iterator[str]:
     arrays = {key: items for key, value in table.items() if (items := _array_of_tables(value))}
     for key, value in table.items():
         if key not in tables and key not in arrays:
-            yield f"{_key(key)} = {inline(value)}"
+            yield f"{key_text(key)} = {inline(value)}"
     for key, inner in tables.items():
         here = (*keys, key)
         if not inner or any(not isinstance(value, dict) for value in inner.values()):
-            yield f"\n[{'.'.join(map(_key, here))}]"
+            yield f"\n[{'.'.join(map(key_text, here))}]"
         yield from _section(inner, here)
     for key, items in arrays.items():
         for item in items:
             here = (*keys, key)
-            yield f"\n[[{'.'.join(map(_key, here))}]]"
+            yield f"\n[[{'.'.join(map(key_text, here))}]]"
             yield from _section(item, here)
 
 
@@ -41,8 +41,14 @@ def _array_of_tables(value: object) -> list[Table]:
     return items if all(isinstance(item, dict) for item in items) else []
 
 
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+def key_text(key: str) -> str:
+    """A key as it stands in a document, in quotes where it has to be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _text(key)
+
+
+def _text(value: str) -> str:
+    """In quotes; as JSON has it, but for surrogates and one more character to escape."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def inline(value: object) -> str:
@@ -50,11 +56,13 @@ def inline(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value).replace("\x7f", "\\u007f")
+        return _text(value)
     if isinstance(value, list):
         return f"[{', '.join(map(inline, value))}]"
     if isinstance(value, dict):
         return (
-            "{ " + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + " }"
+            "{ "
+            + ", ".join(f"{key_text(key)} = {inline(item)}" for key, item in value.items())
+            + " }"
         )
     return str(value)

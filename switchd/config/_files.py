@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import tomllib
-import types
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args, get_origin
+from typing import TYPE_CHECKING
 
-from ndpstack.toml import field_types
+from ndpstack.toml import kind_within, spelling
 from switchd.config._schema import Config
 
 if TYPE_CHECKING:
@@ -114,34 +111,16 @@ def merge(base: Table, over: Table, kind: object = Config) -> Table:
     result = dict(base)
     for key, value in over.items():
         known = result.get(key)
-        same = _other_spelling(result, key, kind)
-        if same is not None and same not in over:
+        same = spelling(result, key, kind)
+        if same != key and same not in over:
             known = result.pop(same)
         if isinstance(known, dict) and isinstance(value, dict):
-            result[key] = merge(known, value, _kind_of_value(kind, key))
+            result[key] = merge(known, value, kind_within(kind, key))
         elif isinstance(known, list) and isinstance(value, list) and _tables(known + value):
             result[key] = known + value
         else:
             result[key] = value
     return result
-
-
-def _other_spelling(table: Table, key: str, kind: object) -> str | None:
-    """The key of a dataclass's table that is the same field, written otherwise."""
-    if not dataclasses.is_dataclass(kind) or key in table:
-        return None
-    name = key.replace("-", "_")
-    return next((known for known in table if known.replace("-", "_") == name), None)
-
-
-def _kind_of_value(kind: object, key: str) -> object:
-    """Of a table within a table: its dataclass, a mapping from names to one, or None."""
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        inner = field_types(kind).get(key.replace("-", "_"))
-        if get_origin(inner) is types.UnionType:  # An optional one.
-            return get_args(inner)[0]
-        return inner
-    return get_args(kind)[1] if get_origin(kind) is Mapping else None
 
 
 def _tables(items: list[object]) -> bool:

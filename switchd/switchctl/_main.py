@@ -242,6 +242,13 @@ def _clear(client: Client, arguments: argparse.Namespace) -> None:
         _print(arguments, "status", answer)
 
 
+def _dotted(*keys: str) -> str:
+    """A key of the configuration; names of interfaces with dots in them are quoted."""
+    return ".".join(
+        key if key.replace("-", "_").isidentifier() else json.dumps(key) for key in keys
+    )
+
+
 def _fault(client: Client, arguments: argparse.Namespace) -> None:
     switch, slash, port = arguments.port.partition("/")
     if not slash:
@@ -260,12 +267,12 @@ def _fault(client: Client, arguments: argparse.Namespace) -> None:
     # Tables of files and of run time are merged: what the file injects ends where it is set anew.
     faults = NO_FAULTS | {key: value for key, _, value in pairs}
     table = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in faults.items())
-    items = [f"switch.{switch}.port.{port}.faults={{ {table} }}"]
+    items = [f"{_dotted('switch', switch, 'port', port, 'faults')}={{ {table} }}"]
     _print(arguments, "changes", client.call("set", items=items))
 
 
 def _mirror(client: Client, arguments: argparse.Namespace) -> None:
-    key = f"switch.{arguments.switch}.mirror.{arguments.name}"
+    key = _dotted("switch", arguments.switch, "mirror", arguments.name)
     if arguments.remove:
         _print(arguments, "changes", client.call("unset", items=[key]))
         return
