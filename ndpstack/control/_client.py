@@ -147,9 +147,15 @@ class Client:
         Raises:
             ControlError: The daemon refused.
             UnreachableError: The daemon is gone or silent.
+            UserError: A value cannot be sent.
         """
         self._id += 1
-        self._send(encode(Call(self._id, method, params)))
+        try:
+            data = encode(Call(self._id, method, params))
+        except (OverflowError, ValueError) as error:
+            text = f"{method}: cannot be sent: {error}; numbers have 64 bits, texts are UTF-8"
+            raise UserError(text) from None
+        self._send(data)
         deadline = time.monotonic() + self._timeout
         while True:
             for index, message in enumerate(self._waiting):

@@ -315,6 +315,18 @@ def test_an_address_without_a_port_is_named(capsys: pytest.CaptureFixture[str]) 
         assert "neither a path nor ADDRESS:PORT" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("capture", "tor0", "-w", "-", "--snaplen", "9" * 20),
+        ("set", "switch.\udcff=1"),  # As Python has an argument with a byte of no text.
+    ],
+)
+def test_what_cannot_be_sent_is_refused(tool: Tool, command: tuple[str, ...]) -> None:
+    """It ended in a traceback."""
+    assert "numbers have 64 bits, texts are UTF-8" in tool(*command, code=2)
+
+
 def test_rows_of_one_port(tool: Tool) -> None:
     for name in ("h1", "tor0/h1"):
         assert [row["port"] for row in document(tool, "show", "port", name)] == ["h1"]
