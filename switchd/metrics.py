@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, fields
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from ndpstack import __version__
@@ -13,12 +14,11 @@ from switchd.dataplane import PORT_GROUPS, SWITCH_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from threading import Thread
-    from wsgiref.simple_server import WSGIServer
 
     from prometheus_client.core import Metric
 
     from switchd._controller import Controller
+    from switchd._http import HttpServer
     from switchd.control import Server
     from switchd.dataplane import Counters
 
@@ -203,7 +203,7 @@ class Exporter:
 
     def __init__(self, controller: Controller, control: Server, hosts: Server) -> None:
         self.collector = Collector(controller, {"control": control, "hosts": hosts})
-        self._server: WSGIServer | None = None
+        self._server: HttpServer | None = None
         self._thread: Thread | None = None
 
     def listen(self, address: str) -> int:
@@ -215,22 +215,26 @@ class Exporter:
         if not address:
             return 0
         try:
-            from prometheus_client import CollectorRegistry, start_http_server
+            from prometheus_client import CollectorRegistry, make_wsgi_app
         except ImportError:
             raise UserError(
                 "metrics need prometheus-client: pip install 'ndpstack[switch]', "
                 'or set daemon.metrics = ""'
             ) from None
+        from switchd._http import HttpServer  # With what it imports, after the switches run.
+
         host, port = parse_endpoint(address)
         registry = CollectorRegistry()
         registry.register(self.collector)
         try:
-            self._server, self._thread = start_http_server(port, host, registry)
+            self._server = HttpServer(host, port, make_wsgi_app(registry))
         except OSError as error:
             raise UserError(
                 f'daemon.metrics: {address}: {error.strerror}; choose another one, or none: ""'
             ) from error
-        return int(self._server.server_port)
+        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+        self._thread.start()
+        return self._server.server_port
 
     def close(self) -> None:
         """Stops listening."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 import urllib.request
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from fake_dataplane import TEXTS
 from running_daemon import CONFIG, RunningDaemon
 
+from switchd._http import Handler
 from switchd.control import ServerCounters
 from switchd.metrics import metric_names
 
@@ -17,11 +20,15 @@ ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "deploy" / "grafana" / "switchd.json"
 
 
-def scrape(daemon: RunningDaemon) -> dict[str, float]:
-    """Samples by name and labels, as Prometheus reads them."""
+def port_of(daemon: RunningDaemon) -> int:
     server = daemon.daemon.exporter._server
     assert server is not None
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/metrics") as answer:
+    return server.server_port
+
+
+def scrape(daemon: RunningDaemon) -> dict[str, float]:
+    """Samples by name and labels, as Prometheus reads them."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port_of(daemon)}/metrics") as answer:
         text = answer.read().decode()
     lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in lines}
@@ -56,11 +63,47 @@ def test_every_metric_that_is_exported_is_documented(exporting: RunningDaemon) -
     assert all(text.endswith(".") for text in documented.values())
 
 
+def idle(daemon: RunningDaemon) -> socket.socket:
+    """A client that asks for nothing."""
+    return socket.create_connection(("127.0.0.1", port_of(daemon)), 5)
+
+
+def test_there_are_no_more_clients_than_places(
+    stopped: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each had a thread, for as long as it liked."""
+    monkeypatch.setattr("switchd._http.CLIENTS_MAX", 2)
+    stopped.write(CONFIG.replace('metrics = ""', 'metrics = "127.0.0.1:0"'))
+    stopped.start()
+    with idle(stopped), idle(stopped), idle(stopped) as third:
+        assert third.recv(1) == b""
+    for _ in range(4):  # Who goes, or is done, leaves a place.
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                assert scrape(stopped)
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+
+
+def test_a_client_that_asks_for_nothing_is_hung_up_on(
+    exporting: RunningDaemon,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(Handler, "timeout", 0.05)
+    with idle(exporting) as sock:
+        assert sock.recv(1) == b""
+    with idle(exporting) as sock:
+        sock.sendall(b"GET /metrics HTTP/1.1\r\nHost:")
+        assert sock.recv(1) == b""
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_an_address_in_use_is_named(exporting: RunningDaemon, tmp_path: Path) -> None:
-    server = exporting.daemon.exporter._server
-    assert server is not None
     (tmp_path / "second").mkdir()
     second = RunningDaemon(tmp_path / "second")
-    second.write(CONFIG.replace('metrics = ""', f'metrics = "127.0.0.1:{server.server_port}"'))
+    second.write(CONFIG.replace('metrics = ""', f'metrics = "127.0.0.1:{port_of(exporting)}"'))
     with pytest.raises(Exception, match=r"daemon\.metrics: .*choose another one"):
         second.start()
