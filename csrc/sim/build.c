@@ -156,6 +156,9 @@ static int build_pool(struct nd_sim *sim, struct nd_error *error)
 
 	if (!config->packets_max)
 		config->packets_max = sim->topology.hosts * PACKETS_PER_HOST + PACKETS_MIN;
+	if (config->packets_max >= ND_POOL_USED)
+		return nd_error_set(error, -EINVAL, "%u packets in the network at once: it must be below %u",
+				    config->packets_max, ND_POOL_USED);
 	memory = get(sim, 1, nd_pool_bytes(config->packets_max, sizeof(struct nd_packet)), error);
 	if (!memory)
 		return error->code;

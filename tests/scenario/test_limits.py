@@ -66,6 +66,7 @@ def scheduler(rate: str) -> str:
         ("traffic.0.priority=8", r"traffic\.0\.priority: 8 is not within 0 to 7"),
         ("switch.shared-alpha=nan", r"switch\.shared-alpha: nan is not a number"),
         ("switch.shared-alpha=65", r"switch\.shared-alpha: 65 is not within 0 to 64"),
+        ("limits.packets=4294967295", r"4294967295 packets in the network at once: .* below"),
         ("hosts.nic-packets=0", r"hosts\.nic-packets: 0 is not within 1 to"),
         ("hosts.receive-delay=2s", r"hosts\.receive-delay: '2s' is not within 0ps to 1s"),
         ("topology.rate=1bit", r"topology\.rate: '1bit' is not within 1Mbit to 3\.2Tbit"),
