@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from weakref import WeakKeyDictionary
 
 from ndpstack._core import ffi, lib
-from ndpstack.toml import Bytes, PartsPerMillion, Picoseconds, Place, Settings, suggest
+from ndpstack.toml import (
+    Bytes,
+    PartsPerMillion,
+    Picoseconds,
+    Place,
+    Range,
+    Settings,
+    suggest,
+)
 from ndpstack.toml.structs import apply, check_names
 
 if TYPE_CHECKING:
@@ -27,7 +35,7 @@ class Phantom:
 
     drain: PartsPerMillion = PartsPerMillion(950_000)
     """Its rate as a share of the port's."""
-    threshold: Bytes = Bytes(1000)
+    threshold: Annotated[Bytes, Range(0, 2**30 - 1)] = Bytes(1000)
     """Packets are marked while it is longer than this."""
     quantum: Picoseconds = Picoseconds(0)
     """Time between two decrements as in hardware; 0: continuous."""

@@ -178,7 +178,7 @@ class Switch:
     ports: Mapping[Tier, Queue] = field(default_factory=dict)
     """Ports of one kind, by its name: edge-down (to hosts), edge-up, agg-down, agg-up, core-down;
     such a table replaces `queue`, it does not add to it."""
-    shared_buffer: Bytes | None = None
+    shared_buffer: Annotated[Bytes, Range(1, 2**32 - 1)] | None = None
     """Buffer of a switch that its ports share; each has its own when left out."""
     shared_alpha: Annotated[float, Range(0, 64)] = 1.0
     """A queue may take this many times what is free of the shared buffer."""
