@@ -130,6 +130,10 @@ class Swarm:
             raise UserError(
                 f"no swarm option is called {unknown[0]}; they are {', '.join(self._names)}"
             )
+        for name, value in plan.settings.items():
+            if lib.nd_rig_swarm_set(self._rig, name.encode(), value) < 0:
+                help_ = options_help()[name]
+                raise UserError(f"swarm option {name}: it cannot be {value}: {help_}")
 
     def __enter__(self) -> Self:
         """The swarm itself."""

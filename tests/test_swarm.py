@@ -40,6 +40,14 @@ def test_unknown_setting_names_the_known_ones() -> None:
         run(Plan(settings={"losses": 1}))
 
 
+@pytest.mark.parametrize("setting", ["protocols=0", "hosts=9", "apps=0", "paths=0", "link_mbps=0"])
+def test_a_setting_that_no_run_can_have_is_refused(setting: str) -> None:
+    """It is a mistake in the command, not a failure of an engine."""
+    name, value = setting.split("=")
+    with pytest.raises(UserError, match=rf"swarm option {name}: it cannot be {value}: \w.* [1-9]"):
+        run(Plan(settings={name: int(value)}))
+
+
 def test_failure_has_all_that_repeats_it() -> None:
     # An engine's address book of no host at all: the configuration is refused.
     plan = Plan(protocol=Protocol.HOMA, calm=True, settings={"mtu": 40}, jobs=1)

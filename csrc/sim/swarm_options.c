@@ -22,10 +22,33 @@ uint32_t *nd_swarm_options_at(struct nd_swarm_options *options, uint32_t at)
 	return &options->protocols + at;
 }
 
+/* Beyond these a run would leave its arrays, or divide by nothing. */
+static const struct limit {
+	const char *name;
+	uint32_t least, most;
+} limits[] = {
+	{ "protocols", ND_SWARM_NDP, ND_SWARM_NDP | ND_SWARM_HOMA },
+	{ "hosts", 2, ND_SWARM_HOSTS_MAX },
+	{ "apps", 1, ND_SWARM_APPS_MAX },
+	{ "paths", 1, ND_SWARM_PATHS_MAX },
+	{ "link_mbps", 1, 10000000 },
+};
+
+static bool is_within(const char *name, uint32_t value)
+{
+	for (uint32_t i = 0; i < ND_ARRAY_SIZE(limits); i++) {
+		if (strcmp(limits[i].name, name) == 0)
+			return value >= limits[i].least && value <= limits[i].most;
+	}
+	return true;
+}
+
 int nd_swarm_options_set(struct nd_swarm_options *options, const char *name, uint32_t value)
 {
 	for (uint32_t i = 0; i < nd_swarm_option_count; i++) {
 		if (strcmp(nd_swarm_option_texts[i].name, name) == 0) {
+			if (!is_within(name, value))
+				return -ERANGE;
 			*nd_swarm_options_at(options, i) = value;
 			return 0;
 		}

@@ -23,10 +23,10 @@ enum { ND_SWARM_NDP = 1 << 0, ND_SWARM_HOMA = 1 << 1 };
 /* X(name, calm value, help) */
 #define ND_SWARM_OPTIONS(X) \
 	X(protocols, 1, "Protocols of every host: 1 NDP, 2 Homa, 3 both.") \
-	X(hosts, 2, "Hosts.") \
-	X(apps, 1, "Applications of a host.") \
-	X(paths, 1, "Paths between any two hosts.") \
-	X(link_mbps, 10000, "Rate of a host's link, Mb/s.") \
+	X(hosts, 2, "Hosts, 2 to 8.") \
+	X(apps, 1, "Applications of a host, 1 to 3.") \
+	X(paths, 1, "Paths between any two hosts, 1 to 8.") \
+	X(link_mbps, 10000, "Rate of a host's link, Mb/s, 1 to 10,000,000.") \
 	X(core_percent, 100, "Rate of a core link, percent of a host's link.") \
 	X(slow_path_percent, 100, "Rate of the links of path 0, percent of a core link.") \
 	X(delay_ns, 500, "Delay of one link.") \
@@ -113,7 +113,7 @@ nd_ns nd_swarm_options_rtt_ns(const struct nd_swarm_options *options);
 /* Longest life of a packet in the network, copies and what waits in a paused host included. */
 nd_ns nd_swarm_options_lifetime_ns(const struct nd_swarm_options *options);
 
-/* 0, or -EINVAL when there is no option of that name. */
+/* 0, -EINVAL when there is no option of that name, -ERANGE when no run can have that value. */
 int nd_swarm_options_set(struct nd_swarm_options *options, const char *name, uint32_t value);
 
 #endif

@@ -75,7 +75,7 @@ static void apply(const struct arguments *arguments, struct nd_swarm_options *op
 
 		if (sscanf(arguments->settings[i], "%63[^=]=%u", name, &value) != 2 ||
 		    nd_swarm_options_set(options, name, value) != 0) {
-			fprintf(stderr, "no such option: %s\n", arguments->settings[i]);
+			fprintf(stderr, "no such option, or none that can be this: %s\n", arguments->settings[i]);
 			exit(2);
 		}
 	}

@@ -4,6 +4,8 @@
 #include "test/harness.h"
 #include "test/swarm_fake.h"
 
+#include <errno.h>
+
 static const struct nd_swarm_protocol *const fakes[] = { &fake_ndp, &fake_homa };
 
 static struct nd_swarm *swarm;
@@ -119,10 +121,24 @@ TEST(nd_swarm_options_set__knows_every_name)
 
 	nd_swarm_options_calm(&options, 1, ND_SWARM_NDP);
 	for (uint32_t i = 0; i < nd_swarm_option_count; i++) {
-		CHECK_EQ(nd_swarm_options_set(&options, nd_swarm_option_texts[i].name, i), 0);
-		CHECK_EQ(*nd_swarm_options_at(&options, i), i);
+		uint32_t value = nd_swarm_option_texts[i].calm + 1;
+
+		CHECK_EQ(nd_swarm_options_set(&options, nd_swarm_option_texts[i].name, value), 0);
+		CHECK_EQ(*nd_swarm_options_at(&options, i), value);
 	}
 	CHECK(nd_swarm_options_set(&options, "no such option", 1) < 0);
+}
+
+TEST(nd_swarm_options_set__refuses_what_no_run_can_have)
+{
+	struct nd_swarm_options options;
+
+	nd_swarm_options_calm(&options, 1, ND_SWARM_NDP);
+	CHECK_EQ(nd_swarm_options_set(&options, "hosts", 1), -ERANGE);
+	CHECK_EQ(nd_swarm_options_set(&options, "hosts", ND_SWARM_HOSTS_MAX), 0);
+	CHECK_EQ(nd_swarm_options_set(&options, "hosts", ND_SWARM_HOSTS_MAX + 1), -ERANGE);
+	CHECK_EQ(nd_swarm_options_set(&options, "link_mbps", 0), -ERANGE);
+	CHECK_EQ(options.hosts, ND_SWARM_HOSTS_MAX);
 }
 
 int main(int argc, char **argv)
