@@ -130,9 +130,8 @@ class Replay:
         flows = self.plan.traffic.flows
         if self.kernel_tcp:
             assert world.lab is not None
-            rate = self.scenario.topology.rate
-            return KernelTcp(world.lab, flows, len(self.plan.engines), rate)
-        return Stacks(self.plan, world.host_ports(), self.scenario.topology.rate, told)
+            return KernelTcp(world.lab, flows, len(self.plan.engines), self.plan.host_rate)
+        return Stacks(self.plan, world.host_ports(), self.plan.host_rate, told)
 
     def _loop(
         self,

@@ -66,7 +66,7 @@ def _of_size(run: Run, size: int, idle_ms: float, rounds: list[NDArray[np.float6
         senders,
         len(rounds),
         len(rounds) - len(ended),
-        bits * 1e3 / run.scenario.topology.rate + idle_ms,
+        bits * 1e3 / run.plan.host_rate + idle_ms,
         float(median),
         float(p90),
     )

@@ -141,7 +141,8 @@ class Graph(Topology):
     file: Path
     """The file, relative to the scenario's: `hosts 4` and `switches 2` on a line each, then a line
     for each cable, `host 0 switch 1 10Gbit 500ns`; rate and delay may be left out, # begins a
-    comment."""
+    comment. Protocols and loads reckon with the rate of the hosts' cables if that is one, else
+    with `rate`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ import numpy as np
 from ndpstack._core import ffi, lib
 from ndpstack._disciplines import discipline
 from ndpstack._errors import UserError
-from ndpstack.scenario._check import host_count
 from ndpstack.scenario._protocols import Demand, protocol
+from ndpstack.scenario._schema import Graph
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
 from ndpstack.sim._traffic import Flows, Setting, build, check_count
 from ndpstack.toml import Picoseconds, Place, UnitError, format_time, parse_time
@@ -74,6 +74,7 @@ class Plan:
         topology = topology_config(scenario.topology, self._keep)
         self.config.topology = topology[0]
         self.network = Network(topology)
+        self.host_rate = self._host_rate()
         self.engines = self._engines()
         self.packet_bytes = max(engine.sizes.packet_bytes for engine in self.engines.values())
         self._egress()
@@ -86,6 +87,14 @@ class Plan:
         self.traffic = self._traffic()
         self._fit()
 
+    def _host_rate(self) -> int:
+        """Bits per second of a host's cable, which engines and loads reckon with."""
+        rate = self.scenario.topology.rate
+        if not isinstance(self.scenario.topology, Graph):
+            return rate
+        rates = {self.network.rate(host) for host in range(self.network.hosts)}
+        return rates.pop() if len(rates) == 1 else rate
+
     def _engines(self) -> dict[str, Configured]:
         """The engines by name, in the order of the scenario."""
         table = self.scenario.transport
@@ -93,7 +102,7 @@ class Plan:
         engines = ffi.new("struct nd_sim_engine[]", len(table))
         for engine, (name, transport) in zip(engines, table.items(), strict=True):
             place = self._place / "transport" / name
-            made = protocol(name, place).configure(transport, self.scenario.topology.rate, place)
+            made = protocol(name, place).configure(transport, self.host_rate, place)
             configs = ffi.new("void *[]", [made.config])
             engine.ops, engine.configs, engine.classes = made.ops, configs, 1
             engine.message_bytes_max = made.sizes.message_bytes_max
@@ -261,8 +270,8 @@ class Plan:
         seed = item.seed if item.seed is not None else place_seed
         for number in range(item.repeat):
             setting = Setting(
-                host_count(self.scenario.topology),
-                self.scenario.topology.rate,
+                self.network.hosts,
+                self.host_rate,
                 names.index(engine),
                 self.engines[engine].sizes,
                 (seed + number * _ROUND_SEED) % 2**64,

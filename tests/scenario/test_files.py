@@ -149,6 +149,42 @@ size = "9KB"
     assert settings["link_bps"] == plan.network.rate(0) == 100 * 10**9
 
 
+LINE = """
+[topology]
+kind = "graph"
+file = "some.graph"
+[transport.ndp]
+[[traffic]]
+kind = "flow"
+source = 0
+target = 1
+size = "1KB"
+"""
+
+
+def on_graph(folder: Path, cables: str, *overrides: str) -> Simulation:
+    (folder / "some.graph").write_text(cables)
+    return Simulation(parse_scenario(LINE, base=folder, overrides=overrides))
+
+
+def test_engines_and_loads_take_the_rate_of_the_hosts_of_a_graph(tmp_path: Path) -> None:
+    fast = "hosts 2\nswitches 1\nhost 0 switch 0 100Gbit\nhost 1 switch 0 100Gbit\n"
+    load = 'traffic.0={kind="open-loop", sizes="10KB", load="50%", until="100us"}'
+    by_file = on_graph(tmp_path, fast, load).plan
+    told = on_graph(tmp_path, fast, load, "topology.rate=100Gbit").plan
+    settings = by_file.settings()["ndp"]
+    assert isinstance(settings, dict)
+    assert settings["link_bps"] == 100 * 10**9
+    assert by_file.traffic.flows.tolist() == told.traffic.flows.tolist()
+
+
+def test_hosts_of_many_rates_are_told_that_of_the_topology(tmp_path: Path) -> None:
+    mixed = "hosts 2\nswitches 1\nhost 0 switch 0 100Gbit\nhost 1 switch 0\n"
+    settings = on_graph(tmp_path, mixed, "topology.rate=40Gbit").plan.settings()["ndp"]
+    assert isinstance(settings, dict)
+    assert settings["link_bps"] == 40 * 10**9
+
+
 @pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
 def test_an_htsim_file_of_nothing_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / "0.topo"
