@@ -11,7 +11,7 @@ import numpy as np
 from ndpstack._errors import UserError
 from ndpstack.report._document import document, dumps
 from ndpstack.report._timeline import write_timeline
-from ndpstack.sim._result import STATES, completion_ps
+from ndpstack.sim._result import STATES, bins_begun, completion_ps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,8 +72,7 @@ def port_columns(run: Run) -> Columns:
 def goodput_columns(run: Run) -> Columns:
     """Payload bytes that arrived, by bin of time and host or flow."""
     width = run.scenario.probes.goodput or 1
-    used = min(run.goodput.shape[1], -(-run.now_ps // width))
-    series = run.goodput[:, :used]
+    series = run.goodput[:, : bins_begun(run.goodput, width, run.now_ps)]
     who, bins = np.indices(series.shape).reshape(2, -1)
     return {
         "start_us": bins * (width / 1e6),

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from ndpstack.sim._result import completion_ps
+from ndpstack.sim._result import bins_begun, completion_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def bin_rates(series: NDArray[np.uint64], width_ps: int, now_ps: int) -> NDArray
 
     The last bin of a run that has outlasted them holds all that came later, which is no rate.
     """
-    used = -(-now_ps // width_ps)
+    used = bins_begun(series, width_ps, now_ps)
     if used > series.shape[1]:
         used = series.shape[1] - 1
     rates: NDArray[np.float64] = series[:, :used] * 8e3 / width_ps

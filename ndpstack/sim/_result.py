@@ -159,6 +159,15 @@ def completion_ps(flows: NDArray[np.void], rows: NDArray[np.void]) -> NDArray[np
     return times
 
 
+def bins_begun(series: NDArray[np.uint64], width_ps: int, now_ps: int) -> int:
+    """Bins that a run has come to, those that it has outlasted included.
+
+    One that begins as the run ends counts where something arrived at that very moment.
+    """
+    begun, into = divmod(now_ps, width_ps)
+    return begun + bool(into or series[:, begun : begun + 1].any())
+
+
 def _sizes(flows: NDArray[np.void]) -> NDArray[np.uint64]:
     """Bytes of each flow, both ways."""
     replies = np.where(flows["kind"] == lib.ND_FLOW_ECHO, flows["reply_bytes"], 0)

@@ -12,6 +12,7 @@ import pytest
 
 from ndpstack._core import lib
 from ndpstack._errors import UserError
+from ndpstack.report._files import goodput_columns
 from ndpstack.scenario import ScenarioFile, parse_scenario
 from ndpstack.sim import Progress, Simulation, Status, completion_ps, summarise
 
@@ -122,6 +123,26 @@ def test_a_run_that_outlasts_its_goodput_bins_says_so() -> None:
     long = Simulation(small("probes.goodput=10ns"))
     long.run()
     assert "the last bin has all from 9.99us on" in long.conditions["goodput"]
+
+
+LONELY = """
+[topology]
+kind = "back-to-back"
+[transport.blast]
+[[traffic]]
+kind = "flow"
+source = 0
+target = 1
+size = "936B"
+"""
+
+
+def test_the_table_of_goodput_has_what_arrives_last() -> None:
+    """A packet of 1,000 B at 10 Gbit/s over 0.5 us: it arrives as the second bin begins."""
+    simulation = Simulation(parse_scenario(LONELY, overrides=["probes.goodput=1.3us"]))
+    simulation.run()
+    assert simulation.now_ps == 1_300_000
+    assert goodput_columns(simulation)["bytes"].sum() == 936
 
 
 @pytest.mark.parametrize("name", ["edge0", "h0", "edge", "edge -1", "edge 2", "", "spine 0"])
