@@ -185,6 +185,15 @@ def test_hosts_of_many_rates_are_told_that_of_the_topology(tmp_path: Path) -> No
     assert settings["link_bps"] == 40 * 10**9
 
 
+def test_slowdown_counts_every_hop_of_a_long_way(tmp_path: Path) -> None:
+    chain = "".join(f"switch {i} switch {i + 1}\n" for i in range(99))
+    simulation = on_graph(
+        tmp_path, f"hosts 2\nswitches 100\nhost 0 switch 0\nhost 1 switch 99\n{chain}"
+    )
+    simulation.run()
+    assert simulation.rows["best_ps"][0] == simulation.rows["received_ps"][0]
+
+
 @pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
 def test_an_htsim_file_of_nothing_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / "0.topo"
