@@ -7,6 +7,8 @@
 
 #define LOG_BITS 32
 
+#define TIME_MAX (UINT64_MAX / 2)
+
 /* Streams of a seed: one a host for open and closed loops, one for the choice of hosts. */
 #define STREAM_CHOICE UINT64_MAX
 
@@ -35,12 +37,18 @@ static uint64_t minus_log2(uint64_t u)
 	return ((uint64_t)(zeros + 1) << 32) - fraction;
 }
 
+/* Times beyond any run are one: added to a time within a run it does not wrap. */
+static nd_ps within(unsigned __int128 time)
+{
+	return time < TIME_MAX ? (nd_ps)time : TIME_MAX;
+}
+
 nd_ps nd_traffic_exponential(struct nd_rng *rng, nd_ps mean)
 {
 	uint64_t u = nd_rng_u64(rng) | 1;
 	unsigned __int128 ln = (unsigned __int128)minus_log2(u) * LN2_Q32 >> 32;
 
-	return (nd_ps)(ln * mean >> 32);
+	return mean < TIME_MAX ? within(ln * mean >> 32) : TIME_MAX;
 }
 
 nd_ps nd_traffic_gap(uint64_t mean_bytes_256, uint64_t rate_bps, uint32_t load_ppm)
@@ -50,7 +58,7 @@ nd_ps nd_traffic_gap(uint64_t mean_bytes_256, uint64_t rate_bps, uint32_t load_p
 				 UINT64_C(1000000);
 
 	nd_assert(rate_bps > 0 && load_ppm > 0);
-	return (nd_ps)(work / ((unsigned __int128)rate_bps * load_ppm));
+	return within(work / ((unsigned __int128)rate_bps * load_ppm));
 }
 
 uint64_t nd_sizes_quantile(const struct nd_sizes *sizes, uint32_t probability)

@@ -165,6 +165,22 @@ TEST(open_loop__load_is_met)
 	CHECK_EQ(nd_traffic_open_loop(flows, 5, &open, &pattern, 1), 160);
 }
 
+/* Gaps that 64 bits do not hold were what is left of them: messages came that should not. */
+TEST(open_loop__what_comes_after_any_run_does_not_come_in_it)
+{
+	struct nd_traffic_open open = { .sources = 16, .targets = 16 };
+	struct nd_rng rng = nd_rng_make(1, 1);
+
+	open.until_ps = UINT64_C(1000000000000000000);
+	open.gap_ps = nd_traffic_gap(UINT64_C(256) * 700000000000, 1000000, 3);
+	CHECK(open.gap_ps > open.until_ps);
+	CHECK_EQ(nd_traffic_open_loop(NULL, 0, &open, &pattern, 1), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		CHECK(nd_traffic_exponential(&rng, open.gap_ps - 1) <= open.gap_ps);
+	for (uint32_t bytes = 1; bytes < 1000; bytes++)
+		CHECK(nd_traffic_gap(bytes * UINT64_C(1000000007), 1000000, 1) >= open.until_ps);
+}
+
 /* R-CS-5: closed loop: every flow but a chain's last releases the next one. */
 TEST(closed_loop__chains)
 {

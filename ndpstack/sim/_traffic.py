@@ -28,6 +28,7 @@ from ndpstack.scenario._schema import (
 )
 from ndpstack.scenario._workload import SIZE_MAX, Workload
 from ndpstack.sim._arrays import record
+from ndpstack.toml import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,6 +329,11 @@ def _scheduler(traffic: Scheduler, setting: Setting) -> Flows:
     gap = round(_PS_PER_S / traffic.arrival_rate)
     for flow in flows[: traffic.flows]:
         at += lib.nd_traffic_exponential(rng, gap)
+        if at > TIME_MAX:
+            raise UserError(
+                f"scheduler: not all {traffic.flows:,} flows start within "
+                f"{format_time(TIME_MAX)}, the longest run; lower `flows` or raise `arrival-rate`"
+            )
         source = lib.nd_rig_rng_below(rng, len(short.hosts))
         flow["start_ps"], flow["bytes"] = at, sizes.draw(rng)
         flow["source"], flow["target"] = short.pair(source, rng)

@@ -58,6 +58,7 @@ def scheduler(rate: str) -> str:
         ),
         (open_loop(load="0.5", sizes='{pareto-shape=2, mean="0B"}'), r"pareto: a mean of 0"),
         (scheduler("0/s"), r"traffic\.0\.arrival-rate: 0/s does not lie within"),
+        (scheduler("0.001/s").replace("10,", "30000,"), r"not all 30,000 flows start within"),
         (scheduler("1e-9/s"), r"traffic\.0\.arrival-rate: "),
         ("traffic.0.kind=[]", r"traffic\.0\.kind: \[\] is not one of them"),
         ("traffic.0.reply=9TB", r"traffic\.0\.reply: '9TB' is not within 0B to 4\.295GB"),
