@@ -121,8 +121,8 @@ static int outcome(struct nd_sim *sim, nd_ps until)
 	if (sim->awaited && !sim->unfinished)
 		return ND_SIM_DONE;
 	if (nd_agenda_pending(&sim->agenda)) {
-		sim->now = until;
-		sim->now_ns = until / ND_PS_PER_NS;
+		sim->now = nd_max_u64(sim->now, until); /* it may have been run further before */
+		sim->now_ns = sim->now / ND_PS_PER_NS;
 		return ND_SIM_UNTIL;
 	}
 	return sim->unfinished ? ND_SIM_STUCK : ND_SIM_DONE;

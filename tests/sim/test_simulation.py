@@ -145,6 +145,13 @@ def test_the_table_of_goodput_has_what_arrives_last() -> None:
     assert goodput_columns(simulation)["bytes"].sum() == 936
 
 
+def test_time_does_not_run_backwards() -> None:
+    simulation = Simulation(small())
+    simulation.run(until="20us")
+    assert simulation.run(until="10us") is Status.UNTIL
+    assert simulation.now_ps == 20 * 10**6
+
+
 @pytest.mark.parametrize("name", ["edge0", "h0", "edge", "edge -1", "edge 2", "", "spine 0"])
 def test_a_node_that_is_not_there_is_named(name: str) -> None:
     capture = f'probes.capture.between=["{name}", "host 0"]'
