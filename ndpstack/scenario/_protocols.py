@@ -181,8 +181,13 @@ def _ndp_fitted(config: Struct, demand: Demand, kept: frozenset[str]) -> Struct:
     return copy
 
 
+NDP_PATHS_MAX = 2**16 - 2
+"""Paths that the engine can tell apart; a graph may have more."""
+
+
 def _ndp_paths(config: Struct, paths: int) -> None:
     ndp: nd_ndp_config = config  # type: ignore[assignment]
+    paths = min(paths, NDP_PATHS_MAX)
     ndp.paths = paths
     ndp.paths_max = max(ndp.paths_max, paths)
 

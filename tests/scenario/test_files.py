@@ -11,7 +11,7 @@ from ndpstack.scenario import host_count, parse_scenario
 from ndpstack.scenario._graph import GraphCable, load_graph, load_htsim
 from ndpstack.scenario._matrix import NO_TRIGGER, load_matrix
 from ndpstack.scenario._schema import Graph
-from ndpstack.sim import Simulation
+from ndpstack.sim import Simulation, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,6 +192,16 @@ def test_slowdown_counts_every_hop_of_a_long_way(tmp_path: Path) -> None:
     )
     simulation.run()
     assert simulation.rows["best_ps"][0] == simulation.rows["received_ps"][0]
+
+
+def test_ndp_runs_where_there_are_more_paths_than_it_can_tell_apart(tmp_path: Path) -> None:
+    """17 diamonds in a row are 2^17 shortest paths."""
+    cables = "hosts 2\nswitches 52\nhost 0 switch 0\nhost 1 switch 51\nswitch 0 switch 1\n"
+    for i in range(1, 50, 3):
+        cables += "".join(f"switch {i} switch {i + j}\n" for j in (1, 2))
+        cables += "".join(f"switch {i + j} switch {i + 3}\n" for j in (1, 2) if i + 3 < 52)
+    simulation = on_graph(tmp_path, cables + "switch 50 switch 51\n")
+    assert simulation.run() is Status.DONE
 
 
 @pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
