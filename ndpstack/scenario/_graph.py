@@ -120,13 +120,28 @@ def load_htsim(path: Path) -> Clos:
     return _htsim_clos(path, top, tiers)
 
 
+def _agree(path: Path, tiers: dict[int, dict[str, int]], key: str, first: int) -> None:
+    """Refuses tiers that differ in what the builders have one value for."""
+    values = {tiers[tier][key] for tier in tiers if tier >= first and key in tiers[tier]}
+    if len(values) > 1:
+        raise UserError(
+            f"{path}: {key} is {', '.join(map(str, sorted(values)))}: it must be the same in all "
+            f"tiers{' above the edge' if first else ''}"
+        )
+
+
 def _htsim_clos(path: Path, top: dict[str, int], tiers: dict[int, dict[str, int]]) -> Clos:
+    count = top.get("tiers", len(tiers))
+    if count not in (2, 3) or any(tier not in tiers for tier in range(count - 1)):
+        raise UserError(f"{path}: there must be 2 or 3 tiers, with a `Tier` each from 0 on")
+    _agree(path, tiers, "downlink_speed_gbps", 1)
+    for key in ("downlink_latency_ns", "switch_latency_ns"):
+        _agree(path, tiers, key, 0)
     try:
         nodes, pod = top["nodes"], top.get("podsize", top["nodes"])
         edge = tiers[0]
         per_edge, up = edge["radix_down"], edge["radix_up"]
-        three = top.get("tiers", len(tiers)) == 3
-        uplinks = tiers[1]["radix_up"] if three else 0
+        uplinks = tiers[1]["radix_up"] if count == 3 else 0
         speed = edge["downlink_speed_gbps"]
         above = tiers[1].get("downlink_speed_gbps", speed) if 1 in tiers else speed
         latency = edge.get("downlink_latency_ns", 1000)

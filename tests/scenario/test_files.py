@@ -204,6 +204,24 @@ def test_ndp_runs_where_there_are_more_paths_than_it_can_tell_apart(tmp_path: Pa
     assert simulation.run() is Status.DONE
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Tiers 3", "Tiers 7", "2 or 3 tiers"),
+        ("Tier 1\n", "Tier 4\n", "2 or 3 tiers, with a `Tier` each"),
+        ("Tier 2\nDownlink_speed_Gbps 100", "Tier 2\nDownlink_speed_Gbps 400", "is 100, 400"),
+        ("Tier 1\n", "Tier 1\nDownlink_Latency_ns 2000\n", "is 1000, 2000: it must be the same"),
+    ],
+)
+def test_an_htsim_file_that_the_builders_cannot_follow_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "128.topo"
+    path.write_text(HTSIM.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        load_htsim(path)
+
+
 @pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
 def test_an_htsim_file_of_nothing_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / "0.topo"
