@@ -90,6 +90,8 @@ class _Reader:
         pairs = _pairs(rest, where)
         if "id" not in pairs:
             raise UserError(f"{where}: a trigger needs `id N`")
+        if pairs.get("count") == 0:
+            raise UserError(f"{where}: a barrier of count 0 never opens; it must be 1 or more")
         self.needs[pairs["id"]] = pairs.get("count", 1) if kind == "barrier" else 1
 
     def finish(self) -> ConnectionMatrix:

@@ -222,6 +222,13 @@ def test_an_htsim_file_that_the_builders_cannot_follow_is_refused(
         load_htsim(path)
 
 
+def test_a_barrier_that_never_opens_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ring.cm"
+    path.write_text(RING.replace("count 2", "count 0"))
+    with pytest.raises(UserError, match=r"ring\.cm:8: a barrier of count 0"):
+        load_matrix(path)
+
+
 @pytest.mark.parametrize("key", ["Nodes 128", "Podsize 16", "Radix_Down 4"])
 def test_an_htsim_file_of_nothing_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / "0.topo"
