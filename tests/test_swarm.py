@@ -40,6 +40,11 @@ def test_unknown_setting_names_the_known_ones() -> None:
         run(Plan(settings={"losses": 1}))
 
 
+def test_events_as_text_are_not_mixed_into_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["swarm", "--seed", "1", "--verbose", "--json"]) == Exit.USAGE
+    assert "--verbose prints every event as text" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("setting", ["protocols=0", "hosts=9", "apps=0", "paths=0", "link_mbps=0"])
 def test_a_setting_that_no_run_can_have_is_refused(setting: str) -> None:
     """It is a mistake in the command, not a failure of an engine."""

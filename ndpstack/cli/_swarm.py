@@ -81,6 +81,8 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         seeds = SEEDS_DEFAULT if arguments.seed is None else 1
     if arguments.jobs < 1 or (seeds is not None and seeds < 1):
         raise UserError("--jobs and --seeds have to be 1 or more")
+    if arguments.verbose and arguments.json:
+        raise UserError("--verbose prints every event as text; leave it out, or --json")
     if arguments.minutes is not None and not 0 < arguments.minutes <= MINUTES_MAX:
         raise UserError(f"--minutes has to be above 0, up to {MINUTES_MAX:,}")
     first = fresh_seed() if arguments.seed is None else arguments.seed
