@@ -251,7 +251,7 @@ class Plan:
             (self._place / "probes" / "goodput").fail("a bin of no width; give a time above 0")
         if self.scenario.duration is None:
             return GOODPUT_BINS_MAX // 100
-        return min(-(-self.scenario.duration // width), GOODPUT_BINS_MAX)
+        return max(1, min(-(-self.scenario.duration // width), GOODPUT_BINS_MAX))
 
     def _traffic(self) -> Flows:
         parts = []

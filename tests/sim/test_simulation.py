@@ -145,6 +145,12 @@ def test_the_table_of_goodput_has_what_arrives_last() -> None:
     assert goodput_columns(simulation)["bytes"].sum() == 936
 
 
+def test_a_run_of_no_length_has_a_bin_of_goodput() -> None:
+    simulation = Simulation(small("probes.goodput=1us", "duration=0s"))
+    assert simulation.run() is Status.UNTIL
+    assert simulation.goodput.sum() == 0
+
+
 def test_time_does_not_run_backwards() -> None:
     simulation = Simulation(small())
     simulation.run(until="20us")
