@@ -14,6 +14,7 @@ enum { STREAM_SWITCH = 1, STREAM_HOST, STREAM_ENDPOINT };
 #define PACKETS_MIN (1u << 16)
 #define EVENTS_PER_HOST 16
 #define EVENTS_MIN (1u << 12)
+#define EVENTS_MAX (1u << 30) /* places in the agenda's arrays have 32 bits */
 
 /* About so many events in a slot of the agenda are quickest to sort. */
 #define EVENTS_PER_SLOT 32
@@ -186,9 +187,15 @@ int nd_build_agenda(struct nd_sim *sim, uint32_t flow_count, struct nd_error *er
 {
 	struct nd_sim_config *config = &sim->config;
 
-	if (!config->events_max)
-		config->events_max = config->packets_max + sim->topology.ports +
-				     sim->topology.hosts * EVENTS_PER_HOST + flow_count + EVENTS_MIN;
+	uint64_t events = config->events_max;
+
+	if (!events)
+		events = (uint64_t)config->packets_max + sim->topology.ports +
+			 sim->topology.hosts * EVENTS_PER_HOST + flow_count + EVENTS_MIN;
+	if (events > EVENTS_MAX)
+		return nd_error_set(error, -EINVAL, "%llu events pending at once: at most %u; lower the "
+				    "limit of events or of packets", (unsigned long long)events, EVENTS_MAX);
+	config->events_max = (uint32_t)events;
 	if (nd_agenda_init(&sim->agenda, &sim->keep, config->events_max, slot_shift(sim)))
 		return nd_error_set(error, -ENOMEM, "no room for %u events", config->events_max);
 	return 0;

@@ -71,6 +71,7 @@ def scheduler(rate: str) -> str:
         ("switch.shared-buffer=5GB", r"switch\.shared-buffer: '5GB' is not within 1B to"),
         ("switch.queue.phantom={threshold='2GB'}", r"phantom\.threshold: '2GB' is not within 0B"),
         ("limits.packets=4294967295", r"4294967295 packets in the network at once: .* below"),
+        ("limits.events=4294967295", r"4294967295 events pending at once: at most 1073741824"),
         ("hosts.nic-packets=0", r"hosts\.nic-packets: 0 is not within 1 to"),
         ("hosts.receive-delay=2s", r"hosts\.receive-delay: '2s' is not within 0ps to 1s"),
         ("topology.rate=1bit", r"topology\.rate: '1bit' is not within 1Mbit to 3\.2Tbit"),
