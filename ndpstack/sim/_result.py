@@ -138,7 +138,8 @@ class Result:
     priority_bytes: list[list[int]]
     """Wire bytes that arrived, by priority: packets with payload, then those without."""
     waste: float | None
-    """Share of the time with messages to come that last hops were idle; with probe `waste`."""
+    """Share of the time with messages to come that last hops were idle; with probe `waste`, of a
+    simulation."""
     unfinished: tuple[Unfinished, ...]
     """Flows that did not end well."""
     conditions: dict[str, str]
@@ -243,7 +244,7 @@ def _engines(run: Run) -> dict[str, dict[str, int]]:
 
 
 def _waste(run: Run) -> float | None:
-    if not run.scenario.probes.waste:
+    if not run.scenario.probes.waste or run.world != "sim":
         return None
     expecting = int(run.hosts["expecting_ps"].sum())
     return int(run.hosts["idle_ps"].sum()) / expecting if expecting else 0.0

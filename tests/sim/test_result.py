@@ -150,3 +150,10 @@ def test_a_table_of_flows_has_the_same_times(run: Recorded) -> None:
     assert np.isnan(columns["fct_us"][[3, 5]].astype(float)).all()
     assert np.isnan(columns["start_us"][5].astype(float))
     assert columns["state"].tolist()[3:6] == ["failed", "done", "waiting"]
+
+
+def test_only_a_simulation_has_watched_last_hops() -> None:
+    simulation = Recorded(parse_scenario(SCENARIO, overrides=["probes.waste=true"]))
+    assert summarise(simulation).waste == 0
+    simulation.world = "memory"
+    assert summarise(simulation).waste is None
