@@ -15,7 +15,7 @@ from ndpstack.scenario._protocols import Demand, protocol
 from ndpstack.scenario._schema import Graph
 from ndpstack.sim._network import TIER_NAMES, Network, topology_config
 from ndpstack.sim._traffic import Flows, Setting, build, check_count
-from ndpstack.toml import Picoseconds, Place, UnitError, format_time, parse_time
+from ndpstack.toml import Picoseconds, Place, UnitError, format_rate, format_time, parse_time
 from ndpstack.toml.structs import written
 
 if TYPE_CHECKING:
@@ -156,7 +156,9 @@ class Plan:
             egress = self.config.egress[tier]
             self._queue(egress, queue, place, last_hop=name == "edge-down")
             if queue.phantom is not None:
-                egress.phantom = self._phantom(queue.phantom, self._tier_rate(name))
+                egress.phantom = self._phantom(
+                    queue.phantom, self._tier_rate(name, place / "phantom")
+                )
 
     def _queue(self, egress: nd_sim_egress, queue: Queue, place: Place, *, last_hop: bool) -> None:
         found = discipline(queue, place)
@@ -173,11 +175,17 @@ class Plan:
             egress.shared_bytes = switch.shared_buffer
             egress.shared_alpha_256 = round(256 * switch.shared_alpha)
 
-    def _tier_rate(self, tier: str) -> int:
+    def _tier_rate(self, tier: str, place: Place) -> int:
         """Bits per second of the cables of a kind of port; 0 where there is none."""
         network = self.network
         ports = range(network.hosts, network.ports)
-        return next((network.rate(port) for port in ports if network.tier(port) == tier), 0)
+        rates = sorted({network.rate(port) for port in ports if network.tier(port) == tier})
+        if len(rates) > 1:
+            place.fail(
+                f"{tier} ports have cables of {format_rate(rates[0])} to {format_rate(rates[-1])}, "
+                "and it has one rate for all of them; make them alike, or leave it out"
+            )
+        return rates[0] if rates else 0
 
     def _phantom(self, phantom: Phantom, rate: int) -> nd_phantom_config:
         config = ffi.new("struct nd_phantom_config *")

@@ -339,6 +339,17 @@ def test_a_phantom_queue_drains_at_its_share_of_the_link() -> None:
     assert summarise(plain).phantoms == {}
 
 
+def test_a_phantom_queue_is_not_for_cables_of_several_rates(tmp_path: Path) -> None:
+    """Its rate was that of the first port."""
+    (tmp_path / "two.graph").write_text(
+        "hosts 2\nswitches 1\nhost 0 switch 0 100Gbit\nhost 1 switch 0\n"
+    )
+    text = LONELY.replace('"back-to-back"', '"graph"\nfile = "two.graph"')
+    item = "switch.queue.phantom.drain=95%"
+    with pytest.raises(UserError, match=r"queue\.phantom: edge-down ports have .* 10Gbit to 100G"):
+        Simulation(parse_scenario(text, base=tmp_path, overrides=[item]))
+
+
 def test_traffic_repeats_and_is_drawn_anew_each_time() -> None:
     """E-N08: an incast again and again, so that medians and tails can be told."""
     flows = Simulation(small("traffic.0.repeat=3", "traffic.0.every=5ms")).flows
