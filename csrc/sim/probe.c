@@ -112,6 +112,12 @@ static uint32_t to_ns(nd_ps time)
 	return (uint32_t)nd_min_u64(UINT32_MAX, time / ND_PS_PER_NS);
 }
 
+/* What does not fit is the most that does. */
+static uint32_t sum_ns(uint32_t a, uint32_t b)
+{
+	return (uint32_t)nd_min_u64(UINT32_MAX, (uint64_t)a + b);
+}
+
 void nd_probe_before_enqueue(struct nd_sim *sim, uint32_t number, uint32_t index)
 {
 	const struct nd_sim_port *port = nd_sim_port(sim, number);
@@ -143,8 +149,8 @@ static void note_delay(struct nd_sim *sim, uint32_t number, uint32_t index, nd_p
 		return;
 	}
 	wait = to_ns(start - delay->queued_ps);
-	delay->wait_ns += wait;
-	delay->lag_ns += nd_min_u32(wait, delay->blocked_ns);
+	delay->wait_ns = sum_ns(delay->wait_ns, wait);
+	delay->lag_ns = sum_ns(delay->lag_ns, nd_min_u32(wait, delay->blocked_ns));
 }
 
 void nd_probe_launch(struct nd_sim *sim, uint32_t number, uint32_t index, nd_ps start)

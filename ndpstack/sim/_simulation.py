@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _FOREVER = 2**63
 """Later than any run ends, in picoseconds."""
 
+WAIT_NS_MAX = 2**32 - 1
+"""Nanoseconds that the probe of delays counts to."""
+
 _SLICE_S = 0.1
 """Wall time between two looks at signals and progress."""
 _SLICE_FIRST_PS = 10**7
@@ -231,6 +234,8 @@ class Simulation:
                 f"the last bin has all from {format_time((bins - 1) * width)} on; give wider bins, "
                 "or a duration, which allows for more of them"
             )
+        if self.scenario.probes.delays and (self.rows["wait_ns"] == WAIT_NS_MAX).any():
+            found["delays"] = "waits longer than 4.29 s are shown as that"
         return found
 
     @property

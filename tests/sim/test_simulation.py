@@ -350,6 +350,34 @@ def test_a_phantom_queue_is_not_for_cables_of_several_rates(tmp_path: Path) -> N
         Simulation(parse_scenario(text, base=tmp_path, overrides=[item]))
 
 
+SLOW = """
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts-per-leaf = 8
+rate = "2Mbit"
+uplink-rate = "1Mbit"
+[switch.queue]
+discipline = "droptail"
+limit = "100MB"
+[transport.blast]
+[[traffic]]
+kind = "all-to-all"
+size = "100KB"
+[probes]
+delays = true
+"""
+
+
+def test_waits_that_are_too_long_to_be_counted_do_not_become_short_ones() -> None:
+    """Up to 51 s at the first switch, and some more at the second."""
+    simulation = Simulation(parse_scenario(SLOW))
+    simulation.run()
+    assert np.count_nonzero(simulation.rows["wait_ns"] == 2**32 - 1) > 100
+    assert simulation.conditions["delays"] == "waits longer than 4.29 s are shown as that"
+
+
 def test_traffic_repeats_and_is_drawn_anew_each_time() -> None:
     """E-N08: an incast again and again, so that medians and tails can be told."""
     flows = Simulation(small("traffic.0.repeat=3", "traffic.0.every=5ms")).flows
