@@ -204,7 +204,7 @@ def _blast_default(_link_bps: int, table: Transport) -> Struct:
 
 def _blast_sizes(config: Struct) -> WireSizes:
     blast: nd_blast_config = config  # type: ignore[assignment]
-    return WireSizes(blast.payload_bytes_max, blast.header_bytes, blast.header_bytes + 1, 1 << 30)
+    return WireSizes(blast.payload_bytes_max, blast.header_bytes, blast.header_bytes, 1 << 30)
 
 
 PROTOCOLS: Mapping[str, Protocol] = {

@@ -145,6 +145,15 @@ def test_the_table_of_goodput_has_what_arrives_last() -> None:
     assert goodput_columns(simulation)["bytes"].sum() == 936
 
 
+@pytest.mark.parametrize("engine", ["ndp", "homa", "blast"])
+def test_nothing_is_faster_than_the_best_possible_time(engine: str) -> None:
+    """A message of no bytes is the smallest packet that there is."""
+    text = LONELY.replace("blast", engine).replace("936B", "0B")
+    simulation = Simulation(parse_scenario(text))
+    simulation.run()
+    assert simulation.rows["best_ps"][0] == simulation.rows["received_ps"][0]
+
+
 def test_a_run_of_no_length_has_a_bin_of_goodput() -> None:
     simulation = Simulation(small("probes.goodput=1us", "duration=0s"))
     assert simulation.run() is Status.UNTIL
