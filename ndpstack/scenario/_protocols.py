@@ -107,9 +107,13 @@ class Protocol:
         check_names(self.struct, table.settings, ["preset", "mtu"], place)
 
 
+HOMA_LEVELS = 8
+
+
 def _level(table: Transport, name: str, default: int) -> int:
+    """What the preset is made for; a setting that is none of it is refused when it is applied."""
     value = table.settings.get(name, default)
-    return value if isinstance(value, int) else default
+    return value if isinstance(value, int) and 0 <= value <= HOMA_LEVELS else default
 
 
 def _homa_default(link_bps: int, table: Transport) -> Struct:
@@ -118,7 +122,7 @@ def _homa_default(link_bps: int, table: Transport) -> Struct:
 
 def _homa_paper(_link_bps: int, table: Transport) -> Struct:
     unscheduled = _level(table, "unscheduled_levels", 1)
-    scheduled = _level(table, "scheduled_levels", 8 - unscheduled)
+    scheduled = _level(table, "scheduled_levels", HOMA_LEVELS - unscheduled)
     config = lib.nd_homa_config_paper(unscheduled, scheduled)
     return ffi.new("struct nd_homa_config *", config)
 

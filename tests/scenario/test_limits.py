@@ -90,6 +90,24 @@ def test_a_number_beyond_reason_is_refused(item: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("unscheduled-levels=9", r"transport\.homa: unscheduled_levels must be 1\.\.7"),
+        ("unscheduled-levels=-1", r"homa\.unscheduled-levels: -1 does not fit into uint"),
+        ("scheduled-levels=5000000000", r"homa\.scheduled-levels: 5000000000 does not fit"),
+    ],
+)
+def test_levels_that_the_papers_homa_cannot_have_are_refused(item: str, message: str) -> None:
+    text = BASE.replace("transport.ndp", "transport.homa")
+    with pytest.raises(UserError, match=message):
+        Simulation(
+            parse_scenario(
+                text, overrides=['transport.homa.preset="paper"', f"transport.homa.{item}"]
+            )
+        )
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ('rate = "0bit"', r"link\.0\.rate: '0bit' is not within 1Mbit to"),
