@@ -68,6 +68,9 @@ def write_report(path: Path, file: ScenarioFile, run: Run, result: Result) -> Pa
         f"Repeat it with</p><pre>{escape(command_line(file, run))}</pre>"
         f"<h2>Results</h2>{_conditions(result)}{''.join(map(html_table, result_tables(result)))}"
         f"<h2>Figures</h2>{_figures(run, result)}"
-        f"<h2>Scenario</h2><pre>{escape(overrides + file.text)}</pre></html>\n"
+        f"<h2>Scenario</h2><pre>{escape(overrides + file.text)}</pre></html>\n",
+        # What the head says, wherever it is written; names of files may be no text.
+        encoding="utf-8",
+        errors="xmlcharrefreplace",
     )
     return path

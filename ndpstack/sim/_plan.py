@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -249,7 +250,7 @@ class Plan:
         if probes.timeline_host is not None:
             target.timeline_host = probes.timeline_host
         if probes.capture is not None:
-            path = ffi.new("char[]", probes.capture.file.encode())
+            path = ffi.new("char[]", os.fsencode(probes.capture.file))
             self._keep.append(path)
             target.pcap_port = self.network.port(probes.capture.between)
             target.pcap_path = path

@@ -28,3 +28,12 @@ def test_a_report_tells_the_conditions_of_its_run(tmp_path: Path) -> None:
     simulation.run()
     text = write_report(tmp_path / "r.html", file, simulation, summarise(simulation)).read_text()
     assert "<li>timeline: " in text
+
+
+def test_a_report_is_written_whatever_the_name_of_its_scenario_is(tmp_path: Path) -> None:
+    """Names of files are bytes: those that are no UTF-8 come as surrogates."""
+    file = load_scenario("incast", ["traffic.0.senders=2", 'title="\u2192 \udcff"'])
+    simulation = Simulation(file)
+    simulation.run()
+    path = write_report(tmp_path / "r.html", file, simulation, summarise(simulation))
+    assert "<h1>\u2192 &#56575;</h1>" in path.read_bytes().decode("utf-8")

@@ -145,6 +145,13 @@ def test_the_table_of_goodput_has_what_arrives_last() -> None:
     assert goodput_columns(simulation)["bytes"].sum() == 936
 
 
+def test_a_capture_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    path = f"{tmp_path}/\udcff.pcapng"
+    capture = f'probes.capture={{between=["host 0", "host 1"], file="{path}"}}'
+    Simulation(parse_scenario(LONELY, overrides=[capture])).run()
+    assert (tmp_path / "\udcff.pcapng").exists()
+
+
 @pytest.mark.parametrize("engine", ["ndp", "homa", "blast"])
 def test_nothing_is_faster_than_the_best_possible_time(engine: str) -> None:
     """A message of no bytes is the smallest packet that there is."""
