@@ -215,25 +215,31 @@ static size_t tx_bytes(const struct packet_port *self, uint32_t position)
 	return self->tx_parts[position & (self->tx_slots - 1)].iov_len;
 }
 
+static void drop_waiting(struct packet_port *self)
+{
+	for (; self->tx_tail != self->tx_head; self->tx_tail++)
+		self->port.counters.tx_dropped_down += tx_bytes(self, self->tx_tail) != 0;
+}
+
 /* The first frame of a run was refused: counts it and goes on, or false to try again later. */
 static bool pass_over(struct packet_port *self, int code)
 {
-	struct nd_port_counters *counters = &self->port.counters;
-
 	switch (code) {
 	case EAGAIN:
-	case ENOBUFS: /* the driver's ring is full */
-		return false;
+	case ENOBUFS: /* the driver's ring is full; or there is no carrier, and will be none soon */
+		if (!self->port.down)
+			return false;
+		drop_waiting(self);
+		return true;
 	case EINTR:
 		return true;
 	case ENETDOWN:
 	case ENXIO:
 	case ENODEV:
-		for (; self->tx_tail != self->tx_head; self->tx_tail++)
-			counters->tx_dropped_down += tx_bytes(self, self->tx_tail) != 0;
+		drop_waiting(self);
 		return true;
 	default:
-		counters->tx_dropped_kernel++;
+		self->port.counters.tx_dropped_kernel++;
 		self->tx_tail++;
 		return true;
 	}

@@ -219,8 +219,9 @@ uint32_t nd_port_reserve(struct nd_port *port, struct nd_frame *frames, uint32_t
 void nd_port_commit(struct nd_port *port, struct nd_frame *frames, uint32_t count);
 
 /*
- * Tells the link about committed frames; returns how many it has not taken (flush again). Whatever it
- * returns, the port has what it needs of their tails.
+ * Tells the link about committed frames; returns how many it has not taken (flush again). Those that
+ * wait for an interface that is down are not among them: nd_port_check() sends them when it is up, or
+ * they are dropped. Whatever it returns, the port has what it needs of their tails.
  */
 uint32_t nd_port_flush(struct nd_port *port);
 

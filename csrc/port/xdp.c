@@ -261,7 +261,7 @@ static uint32_t xdp_flush(struct nd_port *port)
 
 	if (!pending || (socket->zero_copy && !nd_xdp_ring_needs_wakeup(&socket->transmit)))
 		return pending;
-	for (uint32_t kicks = 0; pending && kicks < KICKS_MAX; kicks++) {
+	for (uint32_t kicks = 0; pending && !port->down && kicks < KICKS_MAX; kicks++) {
 		uint32_t before = pending;
 		bool again = kick(self);
 
@@ -269,7 +269,7 @@ static uint32_t xdp_flush(struct nd_port *port)
 		if (!again || pending == before)
 			break;
 	}
-	return pending;
+	return port->down ? 0 : pending; /* to try again at once would be in vain */
 }
 
 /* ---- the slow things ---- */
@@ -327,6 +327,10 @@ static enum nd_port_state xdp_check(struct nd_port *port, nd_ns now, struct nd_e
 		self->progress = now; /* nothing was expected to move */
 	if (state != ND_PORT_UP)
 		return state;
+	if (port->down) { /* what it has not taken goes now */
+		port->down = false;
+		xdp_flush(port);
+	}
 	if (!is_stuck(self, now))
 		return ND_PORT_UP;
 	port->counters.tx_stuck++;

@@ -390,6 +390,23 @@ TEST(nd_packet_flush__counts_what_a_dead_link_drops)
 	veth_delete("p0");
 }
 
+/* A link without carrier looks like a full ring: who waits for room there tries without end. */
+TEST(nd_packet_flush__drops_what_waits_for_a_dead_link)
+{
+	struct nd_port *a;
+
+	veth_add("p0", "p1", 1500);
+	a = open_ours("p0");
+	shell("ip link set p1 down");
+	CHECK_EQ(send_udp_frames(a, 0, 2, 64, OUR_PORT), 2);
+	CHECK_EQ(nd_port_flush(a), 2);
+	await_state(a, 0, ND_PORT_DOWN, &error);
+	CHECK_EQ(nd_port_flush(a), 0);
+	CHECK_EQ(a->counters.tx_dropped_down, 2);
+	nd_port_close(a);
+	veth_delete("p0");
+}
+
 /* What the other end of a pair never takes, here for its size, looks like a full ring for ever. */
 TEST(nd_packet_check__finds_a_stuck_transmitter)
 {

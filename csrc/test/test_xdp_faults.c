@@ -426,7 +426,6 @@ TEST(nd_xdp_check__follows_the_interface)
 	await_state(a, 5 * ND_SEC, ND_PORT_DOWN, &error);
 	shell("ip link set x0 up");
 	await_state(a, 6 * ND_SEC, ND_PORT_UP, &error);
-	CHECK_EQ(nd_port_flush(a), 0);
 	CHECK_EQ(await_udp_frames(b, 0, 1, 64), 1);
 	CHECK_EQ(send_udp_frames(b, 0, 5, 64, OUR_PORT), 5); /* program and sockets survived */
 	CHECK_EQ(await_udp_frames(a, 0, 5, 64), 5);
@@ -447,6 +446,33 @@ TEST(nd_xdp_check__follows_the_interface)
 	a = open_ours("x0");
 	await_state(a, 11 * ND_SEC, ND_PORT_UP, &error);
 	nd_port_close(a);
+	veth_delete("x0");
+}
+
+/* Who is told that frames wait tries again at once, and without end: they wait for a check. */
+TEST(nd_xdp_flush__waits_for_a_link_that_is_down)
+{
+	struct nd_frame frames[3];
+	struct nd_port *a, *b;
+	uint64_t kicks;
+
+	veth_add("x0", "x1", 1500);
+	a = open_ours("x0");
+	b = open_ours("x1");
+	shell("ip link set x0 down");
+	CHECK_EQ(nd_port_reserve(a, frames, 3), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		make_udp_frame(&frames[i], 64, OUR_PORT, i);
+	nd_port_commit(a, frames, 3);
+	CHECK_EQ(nd_port_flush(a), 0);
+	kicks = a->counters.tx_kicks;
+	CHECK_EQ(nd_port_flush(a), 0);
+	CHECK_EQ(a->counters.tx_kicks, kicks);
+	shell("ip link set x0 up");
+	await_state(a, ND_SEC, ND_PORT_UP, &error);
+	CHECK_EQ(await_udp_frames(b, 0, 3, 64), 3);
+	nd_port_close(a);
+	nd_port_close(b);
 	veth_delete("x0");
 }
 
