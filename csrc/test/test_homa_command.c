@@ -472,6 +472,21 @@ TEST(nd_homa_peer_get__limits)
 	CHECK(!nd_homa_peer_find(hand, 12));
 }
 
+/* A packet that is smaller than its headers: what is below 0 was the largest of numbers. */
+TEST(nd_homa_config_check__asks_for_room_above_the_headers)
+{
+	const char *why = NULL;
+
+	for (uint32_t mtu = 68; mtu <= 76; mtu++) {
+		struct nd_homa_config config = nd_homa_config_default(0, mtu);
+
+		CHECK_EQ(config.mss_bytes, 0);
+		CHECK_EQ(nd_homa_config_check(&config, &why), -EINVAL);
+		CHECK(strstr(why, "raise the MTU above 76 bytes"));
+	}
+	CHECK_EQ(nd_homa_config_default(0, 77).mss_bytes, 1);
+}
+
 /* Each refusal of a configuration names the field; the ready-made ones are accepted. */
 TEST(nd_homa_config_check__names_the_field)
 {

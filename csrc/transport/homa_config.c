@@ -9,6 +9,7 @@
 #define ETHERNET_PACKET_MIN 84
 #define IPV4_BYTES 20
 #define DATA_BYTES 56
+#define HEADERS_BYTES (IPV4_BYTES + DATA_BYTES)
 
 /* Round trip that the default windows cover: two software hosts and a switch. */
 #define DEFAULT_RTT_NS 24000
@@ -58,8 +59,8 @@ void nd_homa_config_set_link(struct nd_homa_config *config, uint64_t link_bps)
 struct nd_homa_config nd_homa_config_default(uint64_t link_bps, uint32_t mtu)
 {
 	struct nd_homa_config config = {
-		.mss_bytes = mtu - IPV4_BYTES - DATA_BYTES,
-		.data_header_bytes = ETHERNET_BYTES + IPV4_BYTES + DATA_BYTES,
+		.mss_bytes = mtu > HEADERS_BYTES ? mtu - HEADERS_BYTES : 0,
+		.data_header_bytes = ETHERNET_BYTES + HEADERS_BYTES,
 		.control_bytes = ETHERNET_PACKET_MIN + 24,
 		.unscheduled_max_bytes = 2 * DEFAULT_RTT_BYTES_MAX,
 		.message_bytes_max = ND_MESSAGE_BYTES_MAX,
@@ -136,9 +137,10 @@ struct nd_homa_config nd_homa_config_paper(uint32_t unscheduled_levels, uint32_t
 
 static const char *check_sizes(const struct nd_homa_config *c)
 {
-	REFUSE_WHEN(c->mss_bytes == 0 || c->mss_bytes > 65535 - c->data_header_bytes ||
-			    c->data_header_bytes > 4096,
-		    "mss_bytes must be 1 or more, and with data_header_bytes below 65536: lower the MTU");
+	REFUSE_WHEN(c->mss_bytes == 0,
+		    "mss_bytes must be 1 or more: raise the MTU above 76 bytes of headers");
+	REFUSE_WHEN(c->data_header_bytes > 4096 || c->mss_bytes > 65535 - c->data_header_bytes,
+		    "mss_bytes with data_header_bytes must be below 65536: lower the MTU");
 	REFUSE_WHEN(c->control_bytes == 0 || c->control_bytes > 4096,
 		    "control_bytes must be 1..4096: a bare packet with its framing");
 	REFUSE_WHEN(c->message_bytes_max > (1u << 30),
