@@ -148,10 +148,11 @@ class Lab:
 
     def down(self) -> None:
         """Stops the lab's processes and removes everything it made; may be called again."""
-        self._stop_processes()
-        if self._state is not None:
-            remove(self.lab_id)
-            self._state = None
+        with uninterrupted():  # A second Ctrl-C would leave what the first one was to take down.
+            self._stop_processes()
+            if self._state is not None:
+                remove(self.lab_id)
+                self._state = None
 
     def __enter__(self) -> Self:
         self.up()

@@ -47,7 +47,10 @@ def interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Within it such signals wait: what is made has a name by which it can be taken down."""
+    """Within it such signals wait: what is made has a name by which it can be taken down.
+
+    So do they while it is: who says twice that it shall end does not want half of it to stay.
+    """
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyroute2 import netns
 
+from ndpstack import _netns
 from ndpstack.testbed import (
     Lab,
     TestbedError,
@@ -67,6 +69,24 @@ def test_everything_is_gone_afterwards(lab: LabMaker) -> None:
     assert process.returncode is not None
     assert not set(names) & set(netns.listnetns())
     assert made.lab_id not in labs()
+
+
+def test_a_signal_that_comes_while_it_is_taken_down_waits(
+    lab: LabMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of who says twice that it shall end, nothing is left behind."""
+    made = lab(back_to_back())
+
+    def told_again(name: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+        remove_namespace(name)
+
+    remove_namespace = _netns.remove
+    monkeypatch.setattr(_netns, "remove", told_again)
+    with pytest.raises(KeyboardInterrupt):
+        made.down()
+    assert made.lab_id not in labs()
+    assert made.lab_id not in leftovers()
 
 
 def test_second_lab_of_the_same_name_is_refused(lab: LabMaker) -> None:
