@@ -159,10 +159,30 @@ def _up_detached(arguments: argparse.Namespace) -> int:
     ]
     for item in arguments.set:
         words += ["--set", item]
-    STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
     log = STATE_DIRECTORY / f"{name}.{os.getpid()}.log"  # Of two who want the name, one has it.
+    with interruptible():
+        process = _start_in_background(words, log)
+        try:
+            _wait_until_ready(process, name, log)
+        except KeyboardInterrupt:
+            # It has a session of its own, and hears of no Ctrl-C.
+            process.terminate()
+            process.wait()
+            log.unlink(missing_ok=True)
+            raise
+    log = log.replace(STATE_DIRECTORY / f"{name}.log")
+    process.returncode = 0  # it is meant to outlive us, and no mistake that wants a warning
+    if arguments.json:
+        _print_json(asdict(labs()[name]))
+    else:
+        print(log.read_text(), end="")
+    return Exit.OK
+
+
+def _start_in_background(words: list[str], log: Path) -> subprocess.Popen[bytes]:
+    STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [
                 sys.executable,
                 "-P",
@@ -175,14 +195,6 @@ def _up_detached(arguments: argparse.Namespace) -> int:
             stderr=output,
             start_new_session=True,
         )
-    _wait_until_ready(process, name, log)
-    log = log.replace(STATE_DIRECTORY / f"{name}.log")
-    process.returncode = 0  # it is meant to outlive us, and no mistake that wants a warning
-    if arguments.json:
-        _print_json(asdict(labs()[name]))
-    else:
-        print(log.read_text(), end="")
-    return Exit.OK
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], name: str, log: Path) -> None:

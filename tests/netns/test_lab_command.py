@@ -249,6 +249,27 @@ def test_of_two_who_want_a_name_one_has_it(
     assert log.read_text() == said
 
 
+def test_who_stops_waiting_for_a_lab_in_the_background_has_none(
+    scenario: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not hear of Ctrl-C itself: it would come up all the same."""
+    pause = time.sleep
+
+    def tell_once_it_is_being_built(_seconds: float) -> None:
+        if name in labs():
+            raise KeyboardInterrupt
+        pause(0.01)
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr("ndpstack.cli._lab.labs", dict)  # It is never ready.
+        waiting.setattr("ndpstack.cli._lab.time.sleep", tell_once_it_is_being_built)
+        up = ["lab", "up", scenario, "--name", name, "--detach", "--bare"]
+        assert main(up) == Exit.INTERRUPTED
+    assert name not in labs()
+    assert name not in leftovers()
+    assert not list(STATE_DIRECTORY.glob(f"{name}*"))
+
+
 def test_a_namespace_that_cannot_be_removed_is_named(scenario: str, name: str) -> None:
     assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
     os.kill(labs()[name].owner, signal.SIGKILL)
