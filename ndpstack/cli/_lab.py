@@ -29,6 +29,7 @@ from ndpstack.testbed import (
     require_lab,
     take_down,
 )
+from ndpstack.testbed._lab import NSENTER_WANTED
 from ndpstack.testbed._state import STATE_DIRECTORY
 
 if TYPE_CHECKING:
@@ -180,8 +181,12 @@ def _up_detached(arguments: argparse.Namespace) -> int:
 
 
 def _start_in_background(words: list[str], log: Path) -> subprocess.Popen[bytes]:
-    STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    try:
+        STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        output = log.open("wb")
+    except OSError as error:
+        raise TestbedError(f"the lab cannot be built: {error}") from error
+    with output:
         return subprocess.Popen(
             [
                 sys.executable,
@@ -289,5 +294,8 @@ def _exec(arguments: argparse.Namespace) -> int:
         raise UserError("lab exec: say which command to run")
     namespace = namespace_of(state.lab, arguments.node)
     argv = ["nsenter", f"--net=/run/netns/{namespace}", "--", *command]
-    code = subprocess.run(argv, check=False).returncode
+    try:
+        code = subprocess.run(argv, check=False).returncode
+    except FileNotFoundError:
+        raise TestbedError(NSENTER_WANTED) from None
     return code if code >= 0 else SIGNALLED - code

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 PREFIX = "ndl"
 LAB_NAME = re.compile(r"[a-z0-9]{1,6}")
+NSENTER_WANTED = "nsenter is missing; install the package util-linux"
 CARRIER_SECONDS = 5.0
 """How long a link may take to come up."""
 
@@ -56,7 +57,7 @@ def why_unavailable() -> str | None:
             "start the container with it (docker run --privileged), or use --on memory"
         )
     if shutil.which("nsenter") is None:
-        return "nsenter is missing; install the package util-linux"
+        return NSENTER_WANTED
     return None
 
 

@@ -270,6 +270,22 @@ def test_who_stops_waiting_for_a_lab_in_the_background_has_none(
     assert not list(STATE_DIRECTORY.glob(f"{name}*"))
 
 
+def test_what_a_lab_lacks_on_this_machine_is_said(
+    scenario: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    taken = tmp_path / "labs"
+    taken.touch()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("ndpstack.cli._lab.STATE_DIRECTORY", taken)
+        assert main(["lab", "up", scenario, "--detach", "--bare"]) == Exit.USAGE
+    assert "File exists" in capfd.readouterr().err
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["lab", "exec", name, "h0", "--", "true"]) == Exit.USAGE
+    assert "install the package util-linux" in capfd.readouterr().err
+
+
 def test_a_namespace_that_cannot_be_removed_is_named(scenario: str, name: str) -> None:
     assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
     os.kill(labs()[name].owner, signal.SIGKILL)
