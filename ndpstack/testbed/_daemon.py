@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ndpstack.control import Client
 from ndpstack.testbed._errors import TestbedError
-from ndpstack.testbed._settings import SOCKET
+from ndpstack.testbed._settings import HOSTS_SOCKET, SOCKET
 from ndpstack.toml import to_toml
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ LOG_LINES = 5
 
 CONFIG, LOG, NOTIFY = "switchd.toml", "switchd.log", "notify.sock"
 
+SOCKET_PATH_BYTES = 107
+"""Most that the kernel takes."""
+
 
 class Switchd:
     """A daemon and its folder: its configuration, its control socket, its log.
@@ -52,6 +55,7 @@ class Switchd:
     """
 
     def __init__(self, folder: Path, settings: Table) -> None:
+        _require_short(folder)
         self._folder = folder
         self._client: Client | None = None
         config = folder / CONFIG
@@ -142,3 +146,12 @@ class Switchd:
     def _last_words(self) -> str:
         lines = (self._folder / LOG).read_text(errors="replace").splitlines()
         return "; ".join(lines[-LOG_LINES:]) or "without a word"
+
+
+def _require_short(folder: Path) -> None:
+    longest = max(len(os.fsencode(folder / name)) for name in (SOCKET, HOSTS_SOCKET, NOTIFY))
+    if longest > SOCKET_PATH_BYTES:
+        raise TestbedError(
+            f"{folder}: sockets in it would have paths of {longest} bytes, more than the "
+            f"{SOCKET_PATH_BYTES} that are possible; set TMPDIR to a shorter one"
+        )
