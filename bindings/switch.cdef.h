@@ -230,6 +230,7 @@ struct nd_device {
 	uint32_t index;
 	uint32_t mtu;
 	uint32_t queues;
+	bool ethernet;
 	bool set_up;
 	char name[16];
 	char driver[32];

@@ -940,6 +940,7 @@ class nd_device(Struct):
     index: int
     mtu: int
     queues: int
+    ethernet: bool
     set_up: bool
     name: Pointer[bytes]
     driver: Pointer[bytes]

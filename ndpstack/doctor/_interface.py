@@ -36,6 +36,8 @@ class Interface:
     mtu: int
     up: bool
     carrier: bool
+    ethernet: bool
+    """Its packets begin with an Ethernet header."""
     driver: str
     """Empty when the device does not say."""
     is_software: bool
@@ -58,6 +60,7 @@ def read_interface(name: str) -> Interface | None:
             mtu=device.mtu,
             up=device.set_up,
             carrier=_has_carrier(device.index),
+            ethernet=device.ethernet,
             driver=ffi.string(device.driver).decode(),
             is_software=lib.nd_xdp_prefers_generic(device.driver),
             features=read_features(device.index),
@@ -127,8 +130,16 @@ def check_link(interface: Interface) -> Finding:
 
 
 def check_driver(interface: Interface) -> Finding:
-    """Which XDP mode `auto` will choose."""
+    """Whether a port can be opened, and which XDP mode `auto` will choose."""
     driver = interface.driver or "unknown"
+    if not interface.ethernet:
+        return Finding(
+            "driver",
+            Status.FAIL,
+            f"{interface.name} has packets without an Ethernet header, as tunnels (tun, WireGuard)"
+            " have: neither XDP nor packet ports open on it",
+            "use a udp port on its address",
+        )
     if driver in BONDS:
         return Finding(
             "driver",

@@ -76,6 +76,16 @@ def test_loopback_is_healthy(lab: LabMaker) -> None:
     assert found["mtu"]["remedy"] is None
 
 
+def test_a_tunnel_is_no_place_for_a_port(lab: LabMaker) -> None:
+    pair = lab(back_to_back())
+    if pair.run("h0", ["ip", "tuntap", "add", "t0", "mode", "tun"]).returncode:
+        pytest.skip("this machine makes no tunnels")
+    visit = doctor(pair, "t0")
+    assert "without an Ethernet header" in visit.found["driver"]["text"]
+    assert visit.found["driver"]["remedy"] == "use a udp port on its address"
+    assert visit.found["driver"]["status"] == "fail"
+
+
 def test_queues_are_those_of_this_namespace(lab: LabMaker) -> None:
     # /sys shows the interfaces of the namespace in which it was mounted.
     pair = lab(back_to_back())

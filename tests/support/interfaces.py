@@ -20,6 +20,7 @@ def interface(
         mtu=1500,
         up=True,
         carrier=True,
+        ethernet=True,
         driver=driver,
         is_software=is_software,
         features=features,
