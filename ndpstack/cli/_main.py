@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from ndpstack import __version__
@@ -123,6 +124,7 @@ def _execute(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
+    _print_anything()
     try:
         return _execute(sys.argv[1:] if argv is None else argv)
     except UserError as error:
@@ -142,6 +144,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = error.filename or "cannot write"
         print(f"ndpstack: {where}: {error.strerror}; make room there", file=sys.stderr)
         return Exit.USAGE
+
+
+def _print_anything() -> None:
+    """Names of files and interfaces that cannot be spelled are printed escaped, as on stderr."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _give_up_stdout() -> None:
