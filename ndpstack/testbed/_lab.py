@@ -295,10 +295,10 @@ def namespaces_of(lab_id: str) -> list[str]:
 
 def leftovers() -> list[str]:
     """Labs whose owner is dead, and labs with namespaces but no state file."""
+    made = set(_labs_with_namespaces())  # Before their files: who begins now has its file first.
     known = labs()
     dead = {lab for lab, state in known.items() if not state.alive}
-    orphans = {lab for lab in _labs_with_namespaces() if lab not in known}
-    return sorted(dead | orphans)
+    return sorted(dead | made - known.keys())
 
 
 def remove(lab_id: str) -> list[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from pyroute2 import netns
@@ -28,6 +28,8 @@ from ndpstack.testbed._state import STATE_DIRECTORY
 
 if TYPE_CHECKING:
     from ndpstack.testbed.pytest_plugin import LabMaker
+
+T = TypeVar("T")
 
 
 def test_hosts_reach_each_other_by_both_families(lab: LabMaker) -> None:
@@ -132,6 +134,23 @@ def test_what_a_killed_owner_left_is_found_and_removed() -> None:
     assert lab_id in leftovers()
     assert len(remove(lab_id)) == 2
     assert lab_id not in leftovers()
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_lab_that_has_just_begun_is_no_leftover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be taken down under its owner's hands."""
+    with Lab(back_to_back()) as made:
+        # Of the two things that are looked at, the first is as it was before the lab began.
+        looks = iter([False])
+
+        def seen(of_now: T, of_then: T) -> T:
+            return of_now if next(looks, True) else of_then
+
+        known, namespaces = labs(), netns.listnetns()
+        monkeypatch.setattr("ndpstack.testbed._lab.labs", lambda: seen(known, {}))
+        monkeypatch.setattr(netns, "listnetns", lambda: seen(namespaces, []))
+        assert made.lab_id not in leftovers()
+        monkeypatch.undo()
 
 
 SLOW_TO_DIE = """
