@@ -30,7 +30,7 @@ from ndpstack.testbed import (
     take_down,
 )
 from ndpstack.testbed._lab import NSENTER_WANTED
-from ndpstack.testbed._state import STATE_DIRECTORY
+from ndpstack.testbed._state import STATE_DIRECTORY, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,6 +241,7 @@ def _down(arguments: argparse.Namespace) -> int:
         removed = {name: remove(name) for name in leftovers()}
     for name in removed:
         (STATE_DIRECTORY / f"{name}.log").unlink(missing_ok=True)
+    sweep()
     if arguments.json:
         _print_json({"removed": removed})
     for name, namespaces in removed.items() if not arguments.json else ():

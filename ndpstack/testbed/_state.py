@@ -114,6 +114,14 @@ def folder_of(lab_id: str) -> Path:
     return STATE_DIRECTORY / lab_id
 
 
+def sweep() -> None:
+    """Removes drafts and logs of processes that died before these had the name of a lab."""
+    for path in STATE_DIRECTORY.glob("*.*.*"):
+        _, pid, kind = path.name.split(".", 2)
+        if kind in {"draft", "log"} and pid.isdigit() and not _start_time(int(pid)):
+            path.unlink(missing_ok=True)
+
+
 def labs() -> dict[str, State]:
     """The labs that have a state file."""
     found: dict[str, State] = {}

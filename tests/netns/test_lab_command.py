@@ -270,6 +270,25 @@ def test_who_stops_waiting_for_a_lab_in_the_background_has_none(
     assert not list(STATE_DIRECTORY.glob(f"{name}*"))
 
 
+def test_files_of_those_who_were_killed_while_a_lab_began_are_removed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waited for it in the background, or wrote its file: they are named after the process."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    STATE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+    kinds = ("draft", "log")
+    left = [STATE_DIRECTORY / f"{name}.{ended.pid}.{kind}" for kind in kinds]
+    used = [STATE_DIRECTORY / f"{name}.{os.getpid()}.{kind}" for kind in kinds]
+    for path in (*left, *used):
+        path.touch()
+    monkeypatch.setattr("ndpstack.cli._lab.leftovers", list)  # Labs may be those of other tests.
+    assert main(["lab", "down"]) == Exit.OK
+    assert not any(path.exists() for path in left)
+    for path in used:
+        path.unlink()
+
+
 def test_what_a_lab_lacks_on_this_machine_is_said(
     scenario: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
