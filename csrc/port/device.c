@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
-#include <net/route.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +18,7 @@
 
 #define NETNS_FOLDER "/run/netns/"
 #define NETNS_PATH_BYTES 256
+#define ROUTES_BYTES 16384 /* more than the kernel tells at once to who takes so much */
 
 static struct ifreq request_of(const struct nd_device *device)
 {
@@ -206,45 +207,80 @@ enum nd_port_state nd_device_check(struct nd_device *device, uint32_t mtu,
 	return ND_PORT_DOWN;
 }
 
-/* Calls use() with each line of a file of /proc until it returns true. */
-static bool any_line(const char *path, bool (*use)(const char *line, const char *name),
-		     const char *name)
+/* True when a list of next hops has the interface. */
+static bool has_hop(const struct rtattr *hops, uint32_t interface)
 {
-	FILE *file = fopen(path, "re");
-	char line[512];
-	bool found = false;
+	const struct rtnexthop *hop = RTA_DATA(hops);
+	int left = (int)RTA_PAYLOAD(hops);
 
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = use(line, name);
-	if (file)
-		fclose(file);
-	return found;
+	for (; left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
+		if ((uint32_t)hop->rtnh_ifindex == interface)
+			return true;
+		left -= RTNH_ALIGN(hop->rtnh_len);
+	}
+	return false;
 }
 
-static bool is_ipv4_default(const char *line, const char *name)
+/* True when what the kernel tells of a route is a default route by the interface, be it one of several. */
+static bool is_default_by(const struct nlmsghdr *message, uint32_t interface)
 {
-	char interface[IF_NAMESIZE];
-	unsigned target, mask;
+	const struct rtmsg *route = NLMSG_DATA(message);
+	uint32_t left = (uint32_t)RTM_PAYLOAD(message), by = 0;
 
-	return sscanf(line, "%15s %x %*x %*x %*d %*d %*d %x", interface, &target, &mask) == 3 &&
-	       target == 0 && mask == 0 && strcmp(interface, name) == 0;
+	if (message->nlmsg_type != RTM_NEWROUTE || route->rtm_dst_len ||
+	    route->rtm_type != RTN_UNICAST ||
+	    (route->rtm_family != AF_INET && route->rtm_family != AF_INET6))
+		return false;
+	for (const struct rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == RTA_MULTIPATH && has_hop(a, interface))
+			return true;
+		if (a->rta_type == RTA_OIF)
+			memcpy(&by, RTA_DATA(a), sizeof(by));
+	}
+	return by == interface;
 }
 
-static bool is_ipv6_default(const char *line, const char *name)
+/* Reads answers until one is of a default route by the interface, or they end. */
+static bool read_routes(int netlink, uint32_t interface)
 {
-	char interface[IF_NAMESIZE];
-	unsigned length, flags;
+	_Alignas(struct nlmsghdr) char answers[ROUTES_BYTES];
+	ssize_t got;
 
-	/* The kernel lists its own reject routes of length 0, too. */
-	return sscanf(line, "%*32s %x %*s %*x %*s %*x %*x %*x %x %15s", &length, &flags,
-		      interface) == 3 &&
-	       length == 0 && !(flags & RTF_REJECT) && strcmp(interface, name) == 0;
+	while ((got = recv(netlink, answers, sizeof(answers), 0)) > 0) {
+		const struct nlmsghdr *message = (const struct nlmsghdr *)(const void *)answers;
+		uint32_t left = (uint32_t)got;
+
+		for (; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+			if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR)
+				return false;
+			if (is_default_by(message, interface))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool nd_device_is_default_route(const struct nd_device *device)
 {
-	return any_line("/proc/thread-self/net/route", is_ipv4_default, device->name) ||
-	       any_line("/proc/thread-self/net/ipv6_route", is_ipv6_default, device->name);
+	struct {
+		struct nlmsghdr header;
+		struct rtmsg body; /* of any family and table */
+	} request = {
+		.header = {
+			.nlmsg_len = sizeof(request),
+			.nlmsg_type = RTM_GETROUTE,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		},
+	};
+	int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	bool found = false;
+
+	if (netlink < 0)
+		return false;
+	if (send(netlink, &request, sizeof(request), 0) == (ssize_t)sizeof(request))
+		found = read_routes(netlink, device->index);
+	close(netlink);
+	return found;
 }
 
 int nd_netns_enter(const char *netns, int *back, struct nd_error *error)

@@ -261,6 +261,23 @@ TEST(nd_xdp_open__spares_the_default_route)
 	veth_delete("x0");
 }
 
+/* /proc/net/route has the first next hop of a route, and no other. */
+TEST(nd_xdp_open__spares_each_way_of_the_default_route)
+{
+	struct nd_port_config config = config_of(ND_PORT_XDP, "x0");
+
+	config.filter = (struct nd_port_filter){ .everything = true };
+	veth_add("x0", "x1", 1500);
+	veth_add("y0", "y1", 1500);
+	shell("ip addr add 10.9.0.77/24 dev x0 && ip addr add 10.9.1.77/24 dev y0");
+	shell("ip route add default nexthop via 10.9.1.2 nexthop via 10.9.0.2");
+	check_refused(&config, -EPERM, "carries the default route");
+	shell("ip route replace default via 10.9.1.2");
+	nd_port_close(open_config(&config));
+	veth_delete("x0");
+	veth_delete("y0");
+}
+
 static void take_no_notice(int signal)
 {
 	(void)signal;
