@@ -30,6 +30,7 @@ from ndpstack.testbed import (
     take_down,
 )
 from ndpstack.testbed._lab import NSENTER_WANTED
+from ndpstack.testbed._signals import run_in_our_place
 from ndpstack.testbed._state import STATE_DIRECTORY, sweep
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ def _exec(arguments: argparse.Namespace) -> int:
     namespace = namespace_of(state.lab, arguments.node)
     argv = ["nsenter", f"--net=/run/netns/{namespace}", "--", *command]
     try:
-        code = subprocess.run(argv, check=False).returncode
+        code = run_in_our_place(argv)
     except FileNotFoundError:
         raise TestbedError(NSENTER_WANTED) from None
     return code if code >= 0 else SIGNALLED - code

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 
@@ -58,3 +59,37 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def run_in_our_place(argv: Sequence[str]) -> int:
+    """Runs a command to its end, which signals are for; main thread only.
+
+    Ctrl-C it gets from the terminal, as we do, and it may go on: a shell does. Of what is sent to
+    us alone it hears by us.
+
+    Returns:
+        Its exit status, or less than 0: the signal that ended it.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            return
+        if running:
+            running[0].send_signal(number)
+        else:
+            early.append(number)  # It begins before we know it.
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pass_on) for number in heard}
+    try:
+        with subprocess.Popen(argv) as process:
+            running.append(process)
+            for number in early:
+                process.send_signal(number)
+            return process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

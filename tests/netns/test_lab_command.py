@@ -270,6 +270,29 @@ def test_who_stops_waiting_for_a_lab_in_the_background_has_none(
     assert not list(STATE_DIRECTORY.glob(f"{name}*"))
 
 
+@pytest.mark.parametrize(
+    ("number", "to_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False)]
+)
+def test_signals_are_for_the_command_in_a_node(
+    scenario: str, name: str, number: signal.Signals, to_group: bool
+) -> None:
+    """As from a terminal, or from a script that knows of no other process: it may tidy up."""
+    assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
+    # Until its input ends it goes on, as a shell does.
+    script = f"trap 'echo heard; told=1' {number.value}; echo begun; read line; exit $((40 + told))"
+    command = [sys.executable, *NDPSTACK, "lab", "exec", name, "h0", "--", "bash", "-c", script]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        (os.killpg if to_group else os.kill)(process.pid, number)
+        assert process.stdout.readline() == "heard\n"
+        process.stdin.close()
+        assert process.wait(20) == 41
+
+
 def test_files_of_those_who_were_killed_while_a_lab_began_are_removed(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
