@@ -270,6 +270,18 @@ def test_who_stops_waiting_for_a_lab_in_the_background_has_none(
     assert not list(STATE_DIRECTORY.glob(f"{name}*"))
 
 
+HEARS_A_SIGNAL = """\
+import signal, sys
+number = int(sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+print("begun", flush=True)
+signal.sigwait([number])
+print("heard", flush=True)
+sys.exit(41 if sys.stdin.read() == "" else 1)
+"""
+"""Goes on until its input ends, as a shell does; bash may hear a signal only after its `read`."""
+
+
 @pytest.mark.parametrize(
     ("number", "to_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False)]
 )
@@ -278,11 +290,13 @@ def test_signals_are_for_the_command_in_a_node(
 ) -> None:
     """As from a terminal, or from a script that knows of no other process: it may tidy up."""
     assert main(["lab", "up", scenario, "--name", name, "--detach", "--bare"]) == Exit.OK
-    # Until its input ends it goes on, as a shell does.
-    script = f"trap 'echo heard; told=1' {number.value}; echo begun; read line; exit $((40 + told))"
-    command = [sys.executable, *NDPSTACK, "lab", "exec", name, "h0", "--", "bash", "-c", script]
+    command = [sys.executable, *NDPSTACK, "lab", "exec", name, "h0", "--"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*command, sys.executable, "-c", HEARS_A_SIGNAL, str(number.value)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
