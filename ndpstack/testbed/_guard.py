@@ -42,7 +42,7 @@ def guarded() -> Iterator[None]:
 
 
 def watch(owner: int) -> None:
-    """Waits until the owner ends this or is killed, then removes dead owners' labs.
+    """Waits until the owner ends this or is killed, then removes its labs, and nobody else's.
 
     A process that is killed closes its descriptors before it is dead, so one that still has labs
     is waited for.
@@ -53,11 +53,10 @@ def watch(owner: int) -> None:
     sys.stdin.read()
     deadline = time.monotonic() + END_SECONDS
     while True:
-        known = labs()
-        for name, state in known.items():
-            if not state.alive:
+        its = {name: state.alive for name, state in labs().items() if state.owner == owner}
+        for name, alive in its.items():
+            if not alive:
                 remove(name)
-        ends = any(state.owner == owner and state.alive for state in known.values())
-        if not ends or time.monotonic() > deadline:
+        if not any(its.values()) or time.monotonic() > deadline:
             return
         time.sleep(0.02)
